@@ -5,15 +5,12 @@ package claude
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/tidwall/gjson"
 
 	"wavex/internal/loop"
 	"wavex/runner"
@@ -101,99 +98,6 @@ func TestPlainAskArguments(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("arguments %q, want %q; %v", got, want, err)
 		}
-	}
-}
-
-// A wavex that is asked to stop is gone within seven seconds, whatever the agent does. A turn that is over or failed by
-// itself has more time. The settings of the agent win.
-func TestStopWait(t *testing.T) {
-	t.Parallel()
-	long := StopWait{Interrupt: 10 * time.Second, Close: 3 * time.Second, Terminate: 5 * time.Second}
-	c := &conversation{agent: &Agent{}}
-	for _, cause := range []error{nil, errTimeout, errIdle, errNoise} {
-		if got := c.stopWait(cause); got != long {
-			t.Errorf("%v: %+v, want %+v", cause, got, long)
-		}
-	}
-	w := c.stopWait(context.Canceled)
-	if w != (StopWait{2500 * time.Millisecond, time.Second, time.Second}) ||
-		w.Interrupt+w.Close+w.Terminate > 7*time.Second {
-		t.Errorf("stopped: %+v", w)
-	}
-	c.agent.StopWait = StopWait{Interrupt: 1, Terminate: 3}
-	if got := c.stopWait(nil); got != (StopWait{1, long.Close, 3}) {
-		t.Errorf("with settings: %+v", got)
-	}
-}
-
-// A text up to the limit is an argument, and a longer one a file.
-func TestLongestArgument(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int]string{argumentMax: "--x", argumentMax + 1: "--x-file"} {
-		args, err := appendText(nil, "--x", strings.Repeat("x", n), t.TempDir())
-		if err != nil || len(args) != 2 || args[0] != want {
-			t.Errorf("%d bytes: %.40q, %v", n, args, err)
-		}
-	}
-}
-
-// Only a tool that reads or edits files has a rule for a path.
-func TestRuleOfATool(t *testing.T) {
-	t.Parallel()
-	for _, tt := range [][3]string{{"Read", `{"file_path":"a.go"}`, "Read(a.go)"}, {"Read", `{}`, "Read"},
-		{"LSP", `{"file_path":"a.go"}`, "LSP"}, {"Edit", `{"file_path":"/w/a.go"}`, "Edit(//w/a.go)"},
-		{"WebFetch", `{"url":"https://x.org:1/y"}`, "WebFetch(domain:x.org)"}, {"WebFetch", `{"url":"x"}`, "WebFetch"}} {
-		if got := allowRule(denial{tool: tt[0], input: gjson.Parse(tt[1])}); got != tt[2] {
-			t.Errorf("%s %s: %s, want %s", tt[0], tt[1], got, tt[2])
-		}
-	}
-}
-
-// A call that is printed twice is cut off once, and each call that has no result is.
-func TestCutCallsOfAMessage(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	use := func(id, command string) string {
-		return fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":%q,"name":"Bash",`+
-			`"input":{"command":%q}}]}}`, id, command)
-	}
-	must(os.WriteFile(filepath.Join(dir, loop.StreamFile), []byte(lines(use("t1", "make"), use("t1", "make"),
-		use("t2", "ls"), use("t3", "pwd"),
-		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t3"}]}}`)), 0o600))
-	calls, _, err := CutCalls(dir)
-	if err != nil || !slices.Equal(calls, []string{"Bash make", "Bash ls"}) {
-		t.Errorf("%q, %v", calls, err)
-	}
-}
-
-// The judge gets the input that the tool really had.
-func TestJudgeGetsTheInputThatRan(t *testing.T) {
-	t.Parallel()
-	var said []string
-	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	p := &toolCalls{judge: drawnJudge{say}}
-	call := func(kind, path string) {
-		p.onRequest(gjson.Parse(fmt.Sprintf(`{"request_id":"r","request":{"subtype":"hook_callback","callback_id":%q,`+
-			`"input":{"tool_use_id":"t1","tool_name":"Edit","cwd":"/w","tool_input":{"file_path":%q}}}}`, kind, path)), false)
-	}
-	call("before", "a.go")
-	call("after", "/w/a.go")
-	p.onResult(gjson.Parse(`{"message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}}`))
-	if want := []string{`after Edit : {"file_path":"/w/a.go"} ok false`}; !slices.Equal(said, want) || p.end != nil {
-		t.Errorf("%q, want %q; %v", said, want, p.end)
-	}
-}
-
-// During a turn the CLI is asked for the cost of its subagents.
-func TestCostOfSubagentsIsAsked(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "dump")
-	b := setup(t, script{Steps: then(prints(initLine, `{"type":"system","subtype":"task_progress"}`),
-		step{Await: usageID}, step{Dump: file}, step{Print: usageAnswer}, step{Exit: new(1)})})
-	b.req.Settings.Timeout = 5 * time.Second
-	r := b.attempt(t.Context())
-	if r.Cost != 12_500 || r.Priced != "stream" || !strings.Contains(readDump(t, file).Heard, usageLine) {
-		t.Errorf("cost %s by %q", r.Cost, r.Priced)
 	}
 }
 

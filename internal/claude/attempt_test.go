@@ -360,6 +360,28 @@ func TestLateAnswerToAnInterrupt(t *testing.T) {
 	}
 }
 
+// A wavex that is asked to stop is gone within seven seconds, whatever the agent does. A turn that is over or failed by
+// itself has more time. The settings of the agent win.
+func TestStopWait(t *testing.T) {
+	t.Parallel()
+	long := StopWait{Interrupt: 10 * time.Second, Close: 3 * time.Second, Terminate: 5 * time.Second}
+	c := &conversation{agent: &Agent{}}
+	for _, cause := range []error{nil, errTimeout, errIdle, errNoise} {
+		if got := c.stopWait(cause); got != long {
+			t.Errorf("%v: %+v, want %+v", cause, got, long)
+		}
+	}
+	w := c.stopWait(context.Canceled)
+	if w != (StopWait{2500 * time.Millisecond, time.Second, time.Second}) ||
+		w.Interrupt+w.Close+w.Terminate > 7*time.Second {
+		t.Errorf("stopped: %+v", w)
+	}
+	c.agent.StopWait = StopWait{Interrupt: 1, Terminate: 3}
+	if got := c.stopWait(nil); got != (StopWait{1, long.Close, 3}) {
+		t.Errorf("with settings: %+v", got)
+	}
+}
+
 // panicking is a Pricer with a bug.
 type panicking struct{}
 
@@ -534,6 +556,17 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// A text up to the limit is an argument, and a longer one a file.
+func TestLongestArgument(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{argumentMax: "--x", argumentMax + 1: "--x-file"} {
+		args, err := appendText(nil, "--x", strings.Repeat("x", n), t.TempDir())
+		if err != nil || len(args) != 2 || args[0] != want {
+			t.Errorf("%d bytes: %.40q, %v", n, args, err)
+		}
+	}
+}
+
 func TestResumeOpensANewSessionOnce(t *testing.T) {
 	t.Parallel()
 	lost := []step{{Read: true}, {Print: with(aborted, `"num_turns":2`, `"num_turns":0`, `"errors"`, `"errors"`,
@@ -615,6 +648,19 @@ func TestEdits(t *testing.T) {
 	r := b.attempt(t.Context())
 	if want := map[string]int{"in.go": 2, "/else/x": 2}; !reflect.DeepEqual(r.Edits, want) {
 		t.Errorf("edits = %v, want %v", r.Edits, want)
+	}
+}
+
+// During a turn the CLI is asked for the cost of its subagents.
+func TestCostOfSubagentsIsAsked(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "dump")
+	b := setup(t, script{Steps: then(prints(initLine, `{"type":"system","subtype":"task_progress"}`),
+		step{Await: usageID}, step{Dump: file}, step{Print: usageAnswer}, step{Exit: new(1)})})
+	b.req.Settings.Timeout = 5 * time.Second
+	r := b.attempt(t.Context())
+	if r.Cost != 12_500 || r.Priced != "stream" || !strings.Contains(readDump(t, file).Heard, usageLine) {
+		t.Errorf("cost %s by %q", r.Cost, r.Priced)
 	}
 }
 

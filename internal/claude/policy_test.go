@@ -418,6 +418,24 @@ func TestSameInput(t *testing.T) {
 	}
 }
 
+// The judge gets the input that the tool really had.
+func TestJudgeGetsTheInputThatRan(t *testing.T) {
+	t.Parallel()
+	var said []string
+	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	p := &toolCalls{judge: drawnJudge{say}}
+	call := func(kind, path string) {
+		p.onRequest(gjson.Parse(fmt.Sprintf(`{"request_id":"r","request":{"subtype":"hook_callback","callback_id":%q,`+
+			`"input":{"tool_use_id":"t1","tool_name":"Edit","cwd":"/w","tool_input":{"file_path":%q}}}}`, kind, path)), false)
+	}
+	call("before", "a.go")
+	call("after", "/w/a.go")
+	p.onResult(gjson.Parse(`{"message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}}`))
+	if want := []string{`after Edit : {"file_path":"/w/a.go"} ok false`}; !slices.Equal(said, want) || p.end != nil {
+		t.Errorf("%q, want %q; %v", said, want, p.end)
+	}
+}
+
 // Near the cap, calls are denied as long as the cap pays for exactly one more response; one in a later message of the
 // same agent ends the turn.
 func TestNearTheCap(t *testing.T) {

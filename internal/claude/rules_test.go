@@ -106,6 +106,18 @@ func TestDenials(t *testing.T) {
 	}
 }
 
+// Only a tool that reads or edits files has a rule for a path.
+func TestRuleOfATool(t *testing.T) {
+	t.Parallel()
+	for _, tt := range [][3]string{{"Read", `{"file_path":"a.go"}`, "Read(a.go)"}, {"Read", `{}`, "Read"},
+		{"LSP", `{"file_path":"a.go"}`, "LSP"}, {"Edit", `{"file_path":"/w/a.go"}`, "Edit(//w/a.go)"},
+		{"WebFetch", `{"url":"https://x.org:1/y"}`, "WebFetch(domain:x.org)"}, {"WebFetch", `{"url":"x"}`, "WebFetch"}} {
+		if got := allowRule(denial{tool: tt[0], input: gjson.Parse(tt[1])}); got != tt[2] {
+			t.Errorf("%s %s: %s, want %s", tt[0], tt[1], got, tt[2])
+		}
+	}
+}
+
 func TestIsSingleRule(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]bool{

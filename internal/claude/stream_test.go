@@ -615,3 +615,20 @@ func TestRecoverCostOfAFolder(t *testing.T) {
 		t.Errorf("the stream is a folder: %+v", c)
 	}
 }
+
+// A call that is printed twice is cut off once, and each call that has no result is.
+func TestCutCallsOfAMessage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	use := func(id, command string) string {
+		return fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":%q,"name":"Bash",`+
+			`"input":{"command":%q}}]}}`, id, command)
+	}
+	must(os.WriteFile(filepath.Join(dir, loop.StreamFile), []byte(lines(use("t1", "make"), use("t1", "make"),
+		use("t2", "ls"), use("t3", "pwd"),
+		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t3"}]}}`)), 0o600))
+	calls, _, err := CutCalls(dir)
+	if err != nil || !slices.Equal(calls, []string{"Bash make", "Bash ls"}) {
+		t.Errorf("%q, %v", calls, err)
+	}
+}
