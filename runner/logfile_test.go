@@ -219,6 +219,11 @@ func TestRedactedLog(t *testing.T) {
 			t.Errorf("a log in %s: %v, %v", dir, log, err)
 		}
 	}
+	gone := filepath.Join(dir, "link")
+	mustDo(t, os.Symlink("gone", gone))
+	if _, err := (&Host{}).CreateLog(gone, "new"); err == nil || !strings.HasPrefix(err.Error(), "mkdir ") {
+		t.Errorf("a log in a folder that cannot be made: %v", err)
+	}
 }
 
 // Others do not read the log of an attempt.
