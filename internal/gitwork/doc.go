@@ -11,6 +11,7 @@
 //	wavex/RUN.tasks/TASK          branch that a task's worktree is on
 //	refs/wavex/RUN/TASK           the task's last commit
 //	refs/wavex/RUN.kept/TASK/ID   other work of a task: earlier tries, an agent's own commits
+//	refs/wavex/RUN.kept/checkout  files that a killed delivery had written in part
 //	refs/wavex/RUN.run/base, tip  the commit where the run began, and the integrated work
 //	refs/wavex/RUN.run/wave-KEY   the result of one integration
 //	refs/wavex/RUN.here           in a clone where a run has worked in the shared directory

@@ -346,5 +346,5 @@ func (m *Manager) preserveParts(ctx context.Context, paths []string, head string
 	if err != nil {
 		return err
 	}
-	return g.updateRefs(ctx, "refs/wavex/"+m.opts.Run+".kept/checkout/"+id[:12], id)
+	return g.updateRefs(ctx, preservedRef(m.opts.Run, "checkout", id), id)
 }
