@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -118,12 +119,7 @@ func worksIn(at string, ours []fs.FileInfo, root fs.FileInfo) bool {
 }
 
 func hasFile(all []fs.FileInfo, info fs.FileInfo) bool {
-	for _, one := range all {
-		if os.SameFile(one, info) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(one fs.FileInfo) bool { return os.SameFile(one, info) })
 }
 
 // namesDir reports whether the arguments or the environment of a git name a directory of ours or a file in it, or may.
