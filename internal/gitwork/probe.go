@@ -151,7 +151,7 @@ func (m *Manager) probeFilters(ctx context.Context) error {
 }
 
 // findHooks finds the hooks that git runs by a relative path. Worktrees lack those that git does not track: then the
-// hooks of the checkout run.
+// hooks of the checkout run. If the directory of the hooks is missing, or was when the run began, none run.
 func (m *Manager) findHooks(ctx context.Context) error {
 	path := m.settings.value("core.hookspath")
 	var err error

@@ -87,8 +87,8 @@ func (m *Manager) removeSharedLocks(ctx context.Context) error {
 	return nil
 }
 
-// sharedLocks returns the lock files of the repository and the checkout that the git of a run can make, and the
-// temporary files beside them without which git could not make them again.
+// sharedLocks returns the lock files of the repository and the checkout that the git of a run can make, and a temporary
+// file beside them that git makes only if there is none.
 func (m *Manager) sharedLocks() []string {
 	c := &m.checkout
 	paths := []string{c.index + ".lock"}
