@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -256,18 +255,6 @@ func (p *Checkpoints) commitOn(ctx context.Context, g git, subject, parent strin
 	}
 	return g.outputOf(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n%s%d\n", subject, p.run, gapTrailer, gaps,
 		orderTrailer, p.nextNumber()), args...)
-}
-
-// orderTrailer is the trailer of a checkpoint's commit that gives its number. Numbers rise, also from session to
-// session.
-const orderTrailer = "Wavex-Order: "
-
-// nextNumber returns the number of the checkpoint that is being made.
-func (p *Checkpoints) nextNumber() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.made = max(p.made+1, time.Now().UnixNano())
-	return p.made
 }
 
 func checkpointPrefix(run string) string { return "refs/wavex/" + run + ".points/" }
