@@ -13,7 +13,6 @@ import (
 
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
-	"wavex/runner"
 )
 
 // This file reads the user's checkout and never changes it.
@@ -99,36 +98,6 @@ func (m *Manager) findCheckout(ctx context.Context) (err error) {
 		return err
 	}
 	return m.checkout.readVersion(ctx, m.g)
-}
-
-// commonDir is the variable that names git's repository, instead of the commondir file in it.
-const commonDir = "GIT_COMMON_DIR"
-
-// inRepository returns a copy of g for one repository, and its directory; "" if it is unknown. A commondir file that an
-// agent adds later names another one, whose configuration would run programs; git does not read it then.
-func (g git) inRepository(dir string) (git, string) {
-	repository, _ := runner.Repository(resolveLinks(dir))
-	if repository == "" {
-		return g, ""
-	}
-	return g.withEnv(commonDir + "=" + repository), repository
-}
-
-// inAny returns a copy of g that finds its repository, for commands in submodules and for hooks that do so.
-func (g git) inAny() git {
-	g.env = slices.DeleteFunc(slices.Clone(g.env), func(e string) bool { return strings.HasPrefix(e, commonDir+"=") })
-	return g
-}
-
-// forHooks returns g for a command that runs hooks. These may work in repositories of their own, so their environment
-// names none. It returns an error if git would find another repository than when the session began.
-func (m *Manager) forHooks(g git) (git, error) {
-	now, _ := runner.Repository(resolveLinks(g.dir))
-	if m.repository != "" && resolveLinks(now) != resolveLinks(m.repository) {
-		return g, fmt.Errorf("a file of git for %s, such as commondir, names another repository than %s since the session "+
-			"began", g.dir, m.repository)
-	}
-	return g.inAny(), nil
 }
 
 // readVersion reads the version of git. It returns an *Error if worktrees need a newer one.

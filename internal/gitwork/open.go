@@ -3,8 +3,6 @@ package gitwork
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -19,7 +17,6 @@ import (
 
 	"wavex/internal/exhaustion"
 	"wavex/internal/loop"
-	"wavex/runner"
 )
 
 // Manager gives the attempts of a run their directories. Its methods are safe for concurrent use;
@@ -195,52 +192,6 @@ func (m *Manager) open(ctx context.Context, session bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.save(true)
-}
-
-// notePrograms records for a session the state of the files in which git finds programs to run: its hooks and its
-// configuration. It warns of changes since the last session of the run, whose agents may have made them. It returns an
-// *Error if there is a commondir file since then: git makes none in a repository that exists.
-func (m *Manager) notePrograms(old *savedState, session bool) error {
-	_, paths := runner.Repository(resolveLinks(m.opts.Project))
-	now, changed := map[string]string{}, []string(nil)
-	for _, path := range paths {
-		now[path] = programDigest(path)
-		if old == nil {
-			continue
-		}
-		if was, known := old.Programs[path]; known && was != now[path] { // the project may be in another place now
-			if was == "" && filepath.Base(path) == "commondir" {
-				return &Error{OtherRepo, path + " was made since the last session began, and names another repository",
-					"remove it; an agent may have made it, as git does not"}
-			}
-			changed = append(changed, path)
-		}
-	}
-	if session {
-		m.state.Programs = now
-	}
-	if len(changed) > 0 {
-		m.warn(fmt.Errorf("since the last session began, files changed in which git finds programs to run, and agents may "+
-			"have changed them: %s", firstFew(changed)))
-	}
-	return nil
-}
-
-// programDigest identifies the content at path as runner.FileDigest does. For a directory of hooks, it includes what
-// the files there link to, and which of them may be executed.
-func programDigest(path string) string {
-	digest := runner.FileDigest("", path)
-	hooks, _ := os.ReadDir(path) // none: a file, or unreadable for FileDigest too
-	for _, hook := range hooks {
-		at := filepath.Join(path, hook.Name())
-		link, _ := os.Readlink(at) // "": no link
-		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() {
-			link += fmt.Sprintf(" %o %s", info.Mode().Perm()&0o111, runner.FileDigest("", at))
-		}
-		sum := sha256.Sum256([]byte(digest + "\x00" + hook.Name() + "\x00" + link))
-		digest = "hooks " + hex.EncodeToString(sum[:])
-	}
-	return digest
 }
 
 // chooseMode chooses the mode of a new run.

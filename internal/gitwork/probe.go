@@ -199,22 +199,6 @@ func (m *Manager) findHooks(ctx context.Context) error {
 	return err
 }
 
-// hooksSetting returns the setting that names the directory of the hooks.
-func (m *Manager) hooksSetting() string {
-	return "core.hooksPath=" + m.settings.value("core.hookspath")
-}
-
-// disableHooks makes git run no hooks, also in later sessions of the run with this setting: the directory is missing,
-// and no wall can close it to agents.
-func (m *Manager) disableHooks() {
-	m.state.NoHooks = m.hooksSetting()
-	m.g = m.g.withoutHooks()
-	if m.g.co != nil {
-		m.g.co.close()
-		m.g.co.g = m.g
-	}
-}
-
 // hookArgs returns the arguments before a git command that runs hooks.
 func (m *Manager) hookArgs() []string {
 	dir := m.hooks
