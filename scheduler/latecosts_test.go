@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -51,9 +50,8 @@ func TestLateCosts(t *testing.T) {
 	t.Parallel()
 	p := mustPlan(t, planText(task("a"), task("b"), task("c", "a", "b")))
 	b := newFixture(t, p, onWorkers())
-	done := runner.Result{Outcome: runner.Done, Session: "s", Cost: 1000, Priced: "result", Turns: 1}
-	b.runner.results["a"] = []runner.Result{lost(2 * budget.Dollar), done}
-	b.runner.results["b"] = []runner.Result{lost(3 * budget.Dollar), done}
+	b.runner.results["a"] = []runner.Result{lost(2 * budget.Dollar), doneFor(1000)}
+	b.runner.results["b"] = []runner.Result{lost(3 * budget.Dollar), doneFor(1000)}
 	var asked []event.CostCorrected
 	b.LateCosts = tells("a", 1, 4000, &asked)
 	end := b.run(t)
@@ -136,7 +134,7 @@ func TestNoLateCosts(t *testing.T) {
 		var asked []event.CostCorrected
 		b.LateCosts = tells("a", 1, 1, &asked)
 		if end := b.run(t); end.ExitCode != 0 || len(asked) > 0 {
-			t.Errorf("%s: %+v, asked for %+v", name, end, slices.Clone(asked))
+			t.Errorf("%s: %+v, asked for %+v", name, end, asked)
 		}
 	}
 }
