@@ -88,9 +88,11 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 			out, err = json.MarshalIndent(stats, "", "  ")
 			out = append(out, '\n')
 		}
-	} else if storeSnapshot(past, now); o.format == "json" {
-		return writeJSON(std.Out, past, now)
 	} else {
+		storeSnapshot(past, now)
+		if o.format == "json" {
+			return writeJSON(std.Out, past, now)
+		}
 		sum := report.Of(past.State, past.Events).At(now, past.Alive)
 		if o.all {
 			sum.ShowAll()
@@ -107,7 +109,7 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	return err
 }
 
-// writeJSON writes the report of a run as JSON. It does not hold it as a whole.
+// writeJSON writes the report of a run as JSON, one task after the other.
 func writeJSON(w io.Writer, p *runlog.History, now time.Time) error {
 	out := secret.New(os.Environ()).Writer(w)
 	return errors.Join(report.WriteJSON(out, p.State, p.Events, now, p.Alive), out.Close())
