@@ -83,18 +83,17 @@ func (b *rollback) span(inList func(task int) bool) listSpan {
 
 // own takes the begin or the end of an attempt of a task of the list. running has the tasks that run now.
 func (l *listSpan) own(id string, running map[string]bool) {
-	switch {
-	case !running[id]: // it has ended
+	if !running[id] { // it has ended
 		l.last, l.beside, l.meanwhile = id, append(l.beside, l.meanwhile...), nil
-	case l.first == "":
-		l.first, l.meanwhile = id, slices.Collect(maps.Keys(running))
-		fallthrough
-	default:
-		if l.last == "" && !slices.Contains(l.abreast, id) {
-			l.abreast = append(l.abreast, id)
-		}
-		l.begun[id] = true
+		return
 	}
+	if l.first == "" {
+		l.first, l.meanwhile = id, slices.Collect(maps.Keys(running))
+	}
+	if l.last == "" && !slices.Contains(l.abreast, id) {
+		l.abreast = append(l.abreast, id)
+	}
+	l.begun[id] = true
 }
 
 // orderFirst finds the task of the list whose checkpoint was made first. The others of those that began together began
