@@ -89,8 +89,9 @@ func (w sandbox) command(ctx context.Context, text string) *exec.Cmd {
 	c.Dir = w.dir
 	path := []string{w.home, filepath.Dir(wavex), os.Getenv("PATH")}
 	c.Env = []string{"HOME=" + w.home, "PATH=" + strings.Join(path, string(os.PathListSeparator)),
-		"TMPDIR=" + os.TempDir(), "WAVEX_CLAUDE=" + filepath.Join(w.home, "claude"), "CI=true", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org",
-		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org", "ANTHROPIC_API_KEY=no-key-at-all"}
+		"TMPDIR=" + os.TempDir(), "WAVEX_CLAUDE=" + filepath.Join(w.home, "claude"), "CI=true",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org",
+		"ANTHROPIC_API_KEY=no-key-at-all"}
 	return c
 }
 
