@@ -128,14 +128,15 @@ func (g git) run(ctx context.Context, args ...string) error {
 	return err
 }
 
-// withoutHooks returns a copy of g that runs none of the repository's hooks.
+// withoutHooks returns a copy of g that runs none of the repository's hooks. The variable is that of git -c; a git
+// before 2.31 does not know GIT_CONFIG_COUNT.
 func (g git) withoutHooks() git {
-	return g.withEnv("GIT_CONFIG_COUNT=8", "GIT_CONFIG_KEY_7=core.hooksPath", "GIT_CONFIG_VALUE_7="+os.DevNull)
+	return g.withEnv("GIT_CONFIG_PARAMETERS='core.hooksPath=" + os.DevNull + "'")
 }
 
 // runWithoutHooks runs git without the repository's hooks.
 func (g git) runWithoutHooks(ctx context.Context, args ...string) error {
-	return g.run(ctx, append([]string{"-c", "core.hooksPath=" + os.DevNull}, args...)...)
+	return g.withoutHooks().run(ctx, args...)
 }
 
 // outputOf runs git with text on its standard input. If another process holds a lock, it tries again until lockTimeout
