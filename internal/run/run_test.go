@@ -316,18 +316,26 @@ func TestAbort(t *testing.T) {
 func TestStopAmongMany(t *testing.T) {
 	var tasks []string
 	for n := range 40 {
-		tasks = append(tasks, fmt.Sprintf(`{"id":"t%d","subject":"A","command":"echo once >> t%d"}`, n, n))
+		wait := ""
+		if n >= 20 {
+			wait = "until test -e stopped; do sleep 0.01; done; "
+		}
+		tasks = append(tasks, fmt.Sprintf(`{"id":"t%d","subject":"A","command":"%secho once >> t%d"}`, n, wait, n))
 	}
 	o, said := options(t, t.TempDir(), `{"tasks":[`+strings.Join(tasks, ",")+`]}`)
 	o.Config.Parallel = 8
 	s, err := Open(t.Context(), o)
 	testrepo.Must(t, err)
 	signals := make(chan scheduler.Signal, 1)
-	b := &recordingView{after: func(n int) {
-		if n == 15 { // the loop handles the request before anything else
+	b := &recordingView{}
+	b.after = func(n int) {
+		switch {
+		case n == 15:
 			signals <- scheduler.Signal{Name: "SIGINT", Code: 130}
+		case b.events[n-1].Body.Type() == "draining":
+			testrepo.Must(t, os.WriteFile(filepath.Join(o.Config.Dir, "stopped"), nil, 0o600))
 		}
-	}}
+	}
 	out, err := s.Run(t.Context(), Console{View: b, Signals: signals})
 	s.Close(t.Context())
 	if done := out.End.Tasks.Completed; err != nil || out.End.Status != "interrupted" || done == 0 || done == len(tasks) ||
