@@ -99,33 +99,22 @@ func drawnPlan(t *testing.T, d dice) string {
 			by = append(by, some(d, 3, fmt.Sprintf("t%d", j))...)
 		}
 		one["blockedBy"] = append([]string{}, by...)
-		for _, field := range []struct {
-			name  string
-			oneIn int
-			value any
-		}{
-			{"exclusive", 4, []string{oneOf(d, "db", "gpu")}},
-			{"files", 3, []any{oneOf(d, "a.go", "b.go"),
-				map[string]any{"path": "c.go", "action": oneOf(d, "read", "modify")}}},
-			{"reversibility", 5, oneOf(d, "1", "2A")},
-			{"aspects", 4, []string{"security"}},
-			{"criteria", 3, []any{oneOf[any](d, "it is good", map[string]any{"text": "it works", "verify": "true"})}},
-			{"foreach", 4, oneOf(d, map[string]any{"items": []string{"x", "y"}, "allowFailures": 1},
-				map[string]any{"items": []int{1, 2, 3}, "parallel": 1, "budgetUSD": 2}, map[string]any{"items": []int{}})},
-		} {
-			if d.oneIn(field.oneIn) {
-				one[field.name] = field.value
-			}
-		}
+		drawMembers(d, one)
 		if i == 0 {
 			one["output"] = map[string]any{"type": "object"}
 			delete(one, "foreach")
 		} else if d.oneIn(6) {
 			one["foreach"] = "${tasks.t0.output.items}"
 		}
-		one["verify"] = []string{fmt.Sprintf("look %d", d.IntN(3))}
-		if d.oneIn(6) {
+		one["verify"] = []any{oneOf[any](d, "look 0", "look 1", "look 2", map[string]any{"file": "a.go"}),
+			map[string]any{"run": fmt.Sprint("look at $WAVEX_TASK ", d.IntN(2)), "recheck": d.oneIn(2)}}[:1+d.IntN(2)]
+		switch use := i > 0 && d.oneIn(3); {
+		case d.oneIn(6) && use:
+			one["command"] = "make ${tasks.t0.output.n}"
+		case d.oneIn(6):
 			one["command"] = "make"
+		case use:
+			one["prompt"] = "make ${tasks.t0.output.n}"
 		}
 		tasks = append(tasks, one)
 	}
@@ -136,11 +125,41 @@ func drawnPlan(t *testing.T, d dice) string {
 	if d.oneIn(3) {
 		all["mustNot"] = []any{"break it"}
 	}
+	if d.oneIn(4) {
+		all["waves"] = []any{map[string]any{"wave": 1, "title": "one", "parallel": false}}
+	}
 	text, err := json.Marshal(all)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// drawMembers adds members to a task, each with some probability.
+func drawMembers(d dice, task map[string]any) {
+	for _, member := range []struct {
+		name  string
+		oneIn int
+		value any
+	}{
+		{"exclusive", 4, []string{oneOf(d, "db", "gpu")}},
+		{"files", 3, []any{oneOf(d, "a.go", "b.go"),
+			map[string]any{"path": "c.go", "action": oneOf(d, "read", "modify")}}},
+		{"reversibility", 5, oneOf(d, "1", "2A")},
+		{"aspects", 4, []string{"security"}},
+		{"criteria", 3, []any{oneOf[any](d, "it is good", map[string]any{"text": "it works", "verify": "true"})}},
+		{"foreach", 4, oneOf(d, map[string]any{"items": []string{"x", "y"}, "allowFailures": 1},
+			map[string]any{"items": []int{1, 2, 3}, "parallel": 1, "budgetUSD": 2}, map[string]any{"items": []int{}})},
+		{"budgetUSD", 10, 0.5},
+		{"maxRetries", 8, 1},
+		{"retrySession", 8, "same"},
+		{"model", 4, "small"},
+		{"estimate", 4, map[string]any{"seconds": 600 * d.IntN(4), "usd": 0.25}},
+	} {
+		if d.oneIn(member.oneIn) {
+			task[member.name] = member.value
+		}
+	}
 }
 
 // drawnConfig returns settings for a run of it.
@@ -170,7 +189,11 @@ func drawnConfig(d dice) event.Config {
 	c.WaitForReset = oneOf(d, 0, 10*time.Hour)
 	c.Review = oneOf(d, event.ReviewOff, event.ReviewLight, event.ReviewThorough, event.ReviewAuto, event.ReviewAuto)
 	c.ReviewRounds = d.IntN(4)
-	c.SameError, c.SameUnmet = oneOf(d, 0, 3), oneOf(d, 0, 2)
+	c.SameError, c.SameUnmet, c.SameFile = oneOf(d, 0, 3), oneOf(d, 0, 2), oneOf(d, 0, 5)
+	c.BudgetGiven = d.oneIn(3)
+	if c.Workers.Engine = oneOf(d, "", "engine"); d.oneIn(8) {
+		c.Limits.Tokens = 2_000_000
+	}
 	c.Stagger = oneOf(d, "", "", event.Staggered)
 	return c
 }
@@ -183,15 +206,25 @@ func (f fate) Attempt(ctx context.Context, req runner.Request, hooks runner.Hook
 	}
 	r := runner.Result{Outcome: runner.Done, Output: &runner.Output{Value: json.RawMessage(`{}`)}, Session: req.Session,
 		Cost:   min(req.Cap, budget.USD(d.IntN(400_000))),
-		Priced: "result", Turns: 1 + d.IntN(5), Contained: !d.oneIn(40), Model: "m", Notional: d.oneIn(9)}
+		Priced: "result", Turns: 1 + d.IntN(5), Contained: !d.oneIn(40), Model: "m", Notional: d.oneIn(9),
+		Usage: runner.Usage{Input: int64(d.IntN(90_000))}, Refused: d.IntN(2),
+		Duration: time.Duration(d.IntN(3600)) * time.Second}
+	if d.oneIn(12) {
+		r.Priced, r.Disputed, r.Cost = "table", r.Cost, r.Cost/2
+	}
 	if d.oneIn(3) {
 		r.Outcome = oneOf(d, runner.Wrong, runner.Wrong, runner.Wrong, runner.OverTurns, runner.TimedOut, runner.Stalled,
 			runner.OverCap, runner.Throttled, runner.Truncated)
 		if d.oneIn(12) {
-			r.Outcome = oneOf(d, runner.Limited, runner.Unauthorised, runner.Broken)
+			r.Outcome = oneOf(d, runner.Limited, runner.Unauthorised, runner.Broken, runner.Denied)
+			r.Denials = []runner.Denial{{Rule: "Edit"}, {Rule: "Edit"}}
 		}
 		r.Reason = string(r.Outcome) + oneOf(d, "", " x", " y")
-		r.Signature = r.Reason
+		r.Signature = oneOf(d, r.Reason, r.Reason, "no disk")
+		r.Edits = map[string]int{"a.go": d.IntN(7)}
+		if r.Outcome == runner.Truncated && d.oneIn(2) { // its worker is lost
+			r.Cost, r.Priced = req.Cap, "cap"
+		}
 	}
 	if req.Turn != nil { // only the checks were left
 		r.Cost, r.Priced, r.Outcome = 0, "", oneOf(d, runner.Done, runner.Wrong)
@@ -216,7 +249,10 @@ func (f fate) Attempt(ctx context.Context, req runner.Request, hooks runner.Hook
 		}
 		r.Touched, r.Changed = some(d, 2, "a.go", "d.go"), some(d, 3, "a.go", "b.go")
 		r.Vacuous, r.Unmeasured, r.Beside = d.oneIn(6), d.oneIn(8), d.oneIn(4)
-		r.Checks = []check.Evidence{{Check: "look", Passed: r.Outcome == runner.Done}}
+		r.Checks = []check.Evidence{{Check: "look", Passed: r.Outcome == runner.Done, Duration: time.Minute},
+			{Check: "see", Passed: r.Outcome == runner.Done || d.oneIn(2)}}[:d.IntN(3)]
+		r.Digests = map[string]string{"a.go": oneOf(d, "", "1")}
+		r.Commit = oneOf(d, "", "c")
 		if d.oneIn(16) {
 			r.Tampered = []runner.Tamper{{Path: "look", Why: "a check names it", Own: d.oneIn(2),
 				Doubt: oneOf(d, "", "moved")}}
@@ -360,6 +396,40 @@ func (r recovery) Attempt(e event.AttemptStarted) runner.Result {
 
 func (r recovery) Cost(_, _ string, limit budget.USD) budget.USD { return limit / 2 }
 
+// late tells the costs of some attempts that counted at their caps.
+func (f fate) late(_ context.Context, unknown []event.CostCorrected) (told []event.CostCorrected) {
+	for _, b := range unknown {
+		if d := f.of("late", b.Task, b.Attempt); d.oneIn(2) {
+			b.Cost, b.Priced, b.Usage = budget.USD(d.Int64N(1+2*int64(b.Was))), "result", runner.Usage{Output: 7}
+			told = append(told, b)
+		}
+	}
+	return told
+}
+
+// doubts returns tasks of a run that goes on elsewhere, whose work may not be there.
+func doubts(s *State, d dice) (tasks []event.EarlierTask) {
+	if !d.oneIn(6) {
+		return nil
+	}
+	for i := range s.Tasks {
+		one := event.EarlierTask{Task: s.Plan.Tasks[i].ID, Key: oneOf(d, s.Tasks[i].Key, s.Tasks[i].Key, "old"),
+			Run: s.Config.Run, Evidence: event.Observation}
+		switch s.Tasks[i].Status {
+		case event.Completed:
+			one.Commit = oneOf(d, "", "", "c1")
+		case event.Pending, event.Verified:
+			one.Commit = "c1" // a remote has it
+		default:
+			continue
+		}
+		if d.oneIn(2) {
+			tasks = append(tasks, one)
+		}
+	}
+	return tasks
+}
+
 // session runs one session of a run over a journal.
 func (f fate) session(t *testing.T, text string, c event.Config, past []event.Event, n int) []event.Event {
 	t.Helper()
@@ -383,7 +453,7 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 		l.StartEvent = start
 	}
 	if len(past) > 0 {
-		l.StartEvent = event.RunResumed{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
+		l.StartEvent = event.RunResumed{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves, Earlier: doubts(s, d)}
 	}
 	l.Runner, l.Panel, l.Integrator, l.Approver = f, f, f, f
 	l.Review, l.Verify, l.Precheck = f.review, f.verify, f.precheck
@@ -396,6 +466,7 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 	}
 	l.NewSpare = func(req runner.Request) runner.Spare { return &spare{f, req, make(chan struct{})} }
 	l.Recover = func(context.Context) Recovery { return recovery{f} }
+	l.LateCosts = f.late
 	added := make(chan []json.RawMessage, 1)
 	l.AddedTasks = added
 	ctx, end := context.WithCancel(t.Context())
@@ -430,11 +501,12 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 }
 
 // drawnRun returns the journal of a run of one to three sessions. Some are killed.
-func drawnRun(t *testing.T, seed int) (events []event.Event) {
+func drawnRun(t *testing.T, seed int) (text string, events []event.Event) {
 	t.Helper()
 	f := fate{fmt.Sprint("run ", seed)}
 	d := f.of("plan")
-	text, c := drawnPlan(t, d), drawnConfig(d)
+	text = drawnPlan(t, d)
+	c := drawnConfig(d)
 	for n := range 1 + d.IntN(3) {
 		events = f.session(t, text, c, events, n)
 		if d.oneIn(2) {
@@ -449,7 +521,7 @@ func drawnRun(t *testing.T, seed int) (events []event.Event) {
 			c.Only = []string{"t1"}
 		}
 	}
-	return events
+	return text, events
 }
 
 // rolledBack returns the journal after a person rolled back the work of some tasks.
@@ -475,6 +547,42 @@ func rolledBack(t *testing.T, text string, events []event.Event, d dice) []event
 	apply(b)
 	apply(EndAfterRollback(s, b.What))
 	return events
+}
+
+// shown returns what views show of a run after some of its events, as lines.
+func shown(t *testing.T, text string, events []event.Event) (lines []string) {
+	t.Helper()
+	s := NewState(mustPlan(t, text))
+	if err := s.Replay(events); err != nil {
+		t.Fatal(err)
+	}
+	now := s.Time.Add(time.Minute)
+	add := func(what string, values ...any) {
+		lines = append(lines, "  "+what+" "+strings.TrimSpace(fmt.Sprintln(values...)))
+	}
+	left, _ := s.TimeLeft(now)
+	add("run", s.Phase, s.Wave, s.CurrentWave(), s.WorkTime(now), s.WorkTime(time.Time{}), s.EndedAt().IsZero(), left,
+		s.Notional, s.Limiter, s.Integrated, s.ExitSignal)
+	add("counts", s.tallies, s.Counts, s.Failures(), s.IsDone(), s.CutShort(), len(s.Errors()), s.AllowedFailures(),
+		s.PrecheckRefusals())
+	cancelled := EndAfterCancel(s)
+	add("costs", s.Ledger.Spent(), s.Ledger.Reserved(), cancelled.Cost, cancelled.Iterations, s.Efforts())
+	for _, a := range s.Activities() {
+		add("activity", a.Kind, a.Task, a.Subject, a.Attempt, now.Sub(a.Since))
+	}
+	for i := range s.Tasks {
+		x := &s.Tasks[i]
+		add(s.Plan.Tasks[i].ID, x.Status, x.Wave, x.Attempts, x.Panels, x.Cost, x.CounselCost, x.Usage.Total(), x.Took,
+			x.Refused, s.expectedCost(i), s.Retries(i), x.UpToDate(), x.RootCause, x.Stop != nil, x.OverBudget)
+	}
+	for k := range s.Plan.Groups {
+		g := &s.Plan.Groups[k]
+		add("group "+g.ID, s.GroupTally(g), s.GroupCost(g.ID))
+	}
+	for _, e := range s.TaskEvidence() {
+		add("evidence", e.ID(), e.Basis, e.Kind, e.By, e.Why)
+	}
+	return lines
 }
 
 // line returns a record as one line.
@@ -516,43 +624,58 @@ func flatten(name string, v any, out *[]string) {
 	}
 }
 
-// TestDecisions compares the records of drawn runs with those on file.
-func TestDecisions(t *testing.T) {
-	t.Parallel()
-	var all strings.Builder
-	for seed := range 150 {
-		synctest.Test(t, func(t *testing.T) {
-			events := drawnRun(t, seed)
-			fmt.Fprintf(&all, "-- run %d --\n", seed)
-			for _, e := range events {
-				fmt.Fprintln(&all, line(e, events[0].Time))
-			}
-		})
+// decided returns the records of a drawn run as lines, and what views show after one of them.
+func decided(t *testing.T, seed int) string {
+	t.Helper()
+	text, events := drawnRun(t, seed)
+	look := len(events) - 1
+	if d := (fate{fmt.Sprint("run ", seed)}).of("look"); d.oneIn(2) {
+		look = d.IntN(len(events))
 	}
-	path := filepath.Join("testdata", "decisions.txt")
-	if os.Getenv("WAVEX_UPDATE") != "" {
-		if err := os.WriteFile(path, []byte(all.String()), 0o600); err != nil {
-			t.Fatal(err)
+	out := []string{fmt.Sprintf("-- run %d --", seed)}
+	for n, e := range events {
+		out = append(out, line(e, events[0].Time))
+		if n == look {
+			out = append(out, shown(t, text, events[:n+1])...)
 		}
 	}
-	want, err := os.ReadFile(path)
+	return strings.Join(out, "\n") + "\n"
+}
+
+// TestDecisions compares drawn runs with those on file.
+func TestDecisions(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join("testdata", "decisions.txt")
+	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, old, now := "", strings.Split(string(want), "\n"), strings.Split(all.String(), "\n")
-	for i := range max(len(old), len(now)) {
-		decided, before := "(nothing)", "(nothing)"
-		if i < len(now) {
-			decided = now[i]
+	update, rest, all := os.Getenv("WAVEX_UPDATE") != "", string(file), ""
+	for seed := range 150 {
+		synctest.Test(t, func(t *testing.T) {
+			now := decided(t, seed)
+			all += now
+			ok := false
+			if rest, ok = strings.CutPrefix(rest, now); ok || update {
+				return
+			}
+			want := strings.Split(rest, "\n")
+			for i, l := range strings.Split(now, "\n") {
+				if want = append(want, "(nothing)"); l != want[i] {
+					t.Fatalf("run %d decided\n%s\nand on file is\n%s", seed, l, want[i])
+				}
+			}
+		})
+		if t.Failed() {
+			return
 		}
-		if i < len(old) {
-			before = old[i]
+	}
+	switch {
+	case update:
+		if err := os.WriteFile(path, []byte(all), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		if strings.HasPrefix(decided, "-- ") {
-			run = decided
-		}
-		if decided != before {
-			t.Fatalf("%s, line %d of %s: decided\n%s\nand on file is\n%s", run, i+1, path, decided, before)
-		}
+	case rest != "":
+		t.Errorf("%s ends with\n%s", path, rest)
 	}
 }
