@@ -202,7 +202,7 @@ func TestAgentFailures(t *testing.T) {
 			adjust: func(b *fixture) { quick(b); b.req.Settings.IdleTimeout = time.Hour },
 			want:   runner.Broken, reason: "it does not speak like the claude CLI; it said: garbage"},
 		{name: "noise after its first line", steps: then(prints(initLine), step{Noise: true}),
-			adjust: func(b *fixture) { quick(b); b.req.Settings.IdleTimeout = 300 * time.Millisecond },
+			adjust: func(b *fixture) { quick(b); b.req.Settings.IdleTimeout = 5 * time.Second }, // its first line comes earlier
 			want:   runner.Stalled, priced: "cap"},
 		{name: "stalls in mid-turn, answers the interrupt", steps: then(prints(initLine, textLine), step{Await: "interrupt"},
 			step{Print: aborted}, step{EOF: true}, step{Exit: code(1)}),

@@ -125,8 +125,8 @@ func standIn(path string) int {
 		case st.Touch != "":
 			must(os.WriteFile(st.Touch, nil, 0o600))
 		case st.Noise:
-			for _, err := os.Stdout.WriteString("garbage\n"); err == nil; {
-				_, err = os.Stdout.WriteString("garbage\n")
+			for _, err := os.Stdout.WriteString("garbage\n"); err == nil; time.Sleep(10 * time.Millisecond) {
+				_, err = os.Stdout.WriteString(strings.Repeat("garbage\n", 1000))
 			}
 		case st.Hang:
 			time.Sleep(time.Hour)
