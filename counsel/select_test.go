@@ -183,13 +183,18 @@ func TestFileKinds(t *testing.T) {
 	}{
 		{"a/b.go", []string{"b", "go"}},
 		{"a/b_test.go", []string{"b_test", "go", "test"}},
+		{"cart.test.ts", []string{"cart.test", "test", "ts"}},
+		{"test_cart.py", []string{"py", "test", "test_cart"}},
+		{"src/test/cart.c", []string{"c", "cart", "test"}},
 		{`web\cart.spec.TS`, []string{"cart.spec", "spec", "ts"}},
+		{"cart_spec.rb", []string{"cart_spec", "rb", "spec"}},
 		{"types.d.ts", []string{"d.ts", "ts"}},
 		{"Dockerfile", []string{"dockerfile"}},
 		{"Dockerfile.dev", []string{"dev", "dockerfile"}},
 		{".env", []string{"env"}},
 		{"tests/run", []string{"run", "test"}},
 		{".github/workflows/release.yml", []string{"ci", "release", "yml"}},
+		{".gitlab-ci.yml", []string{".gitlab-ci", "ci", "yml"}},
 		{"Jenkinsfile", []string{"ci", "jenkinsfile"}},
 	} {
 		t.Run(tt.file, func(t *testing.T) {

@@ -28,7 +28,10 @@ import (
 // scheduler with testdata/decisions.txt. WAVEX_UPDATE=1 writes that file; review its difference.
 
 // fate draws the ends of work: the same ones for the same work of a run.
-type fate struct{ run string }
+type fate struct {
+	run   string
+	first chan string // receives the tasks whose first response has begun
+}
 
 // of returns a source for one piece of work.
 func (f fate) of(work ...any) dice {
@@ -149,7 +152,8 @@ func drawMembers(d dice, task map[string]any) {
 		{"aspects", 4, []string{"security"}},
 		{"criteria", 3, []any{oneOf[any](d, "it is good", map[string]any{"text": "it works", "verify": "true"})}},
 		{"foreach", 4, oneOf(d, map[string]any{"items": []string{"x", "y"}, "allowFailures": 1},
-			map[string]any{"items": []int{1, 2, 3}, "parallel": 1, "budgetUSD": 2}, map[string]any{"items": []int{}})},
+			map[string]any{"items": []int{1, 2, 3}, "parallel": 1, "budgetUSD": 2},
+			map[string]any{"items": []int{1, 2, 3}, "budgetUSD": 0.4}, map[string]any{"items": []int{}})},
 		{"budgetUSD", 10, 0.5},
 		{"maxRetries", 8, 1},
 		{"retrySession", 8, "same"},
@@ -170,8 +174,8 @@ func drawnConfig(d dice) event.Config {
 	c.Schedule = oneOf(d, event.Waves, event.Eager)
 	c.Isolation = oneOf(d, "", "", event.Isolated)
 	c.Limits = budget.Limits{USD: budget.USD(1+d.IntN(30)) * budget.Dollar, Iterations: 5 + d.IntN(40)}
-	if d.oneIn(5) {
-		c.Limits.USD /= 10
+	if d.oneIn(3) {
+		c.Limits.USD /= 20
 	}
 	if d.oneIn(4) {
 		c.Limits.Wave = budget.Dollar * budget.USD(1+d.IntN(4))
@@ -191,7 +195,7 @@ func drawnConfig(d dice) event.Config {
 	c.ReviewRounds = d.IntN(4)
 	c.SameError, c.SameUnmet, c.SameFile = oneOf(d, 0, 3), oneOf(d, 0, 2), oneOf(d, 0, 5)
 	c.BudgetGiven = d.oneIn(3)
-	if c.Workers.Engine = oneOf(d, "", "engine"); d.oneIn(8) {
+	if c.Workers.Engine = oneOf(d, "", "engine", "engine"); d.oneIn(8) {
 		c.Limits.Tokens = 2_000_000
 	}
 	c.Stagger = oneOf(d, "", "", event.Staggered)
@@ -201,6 +205,9 @@ func drawnConfig(d dice) event.Config {
 // Attempt implements runner.Runner.
 func (f fate) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	d := f.of("attempt", req.Task, req.Attempt)
+	if f.wait(ctx, time.Minute, "first", req.Task, req.Attempt) {
+		f.first <- req.Task
+	}
 	if p, ok := hooks.Spare.(*spare); ok {
 		close(p.taken)
 	}
@@ -222,7 +229,7 @@ func (f fate) Attempt(ctx context.Context, req runner.Request, hooks runner.Hook
 		r.Reason = string(r.Outcome) + oneOf(d, "", " x", " y")
 		r.Signature = oneOf(d, r.Reason, r.Reason, "no disk")
 		r.Edits = map[string]int{"a.go": d.IntN(7)}
-		if r.Outcome == runner.Truncated && d.oneIn(2) { // its worker is lost
+		if r.Outcome == runner.Truncated { // its worker is lost
 			r.Cost, r.Priced = req.Cap, "cap"
 		}
 	}
@@ -321,7 +328,7 @@ func (f fate) verify(s *State, e event.CriteriaStarted) func(context.Context, fu
 		v.Changed[id] = some(d, 6, "a.go")
 	}
 	if e.Before {
-		v.Violated = some(d, 3, "break it")
+		v.Violated = some(d, 12, "break it")
 	}
 	return func(ctx context.Context, _ func() bool) (Verification, error) {
 		if !f.wait(ctx, time.Minute, "criteria", e.Round) {
@@ -399,7 +406,7 @@ func (r recovery) Cost(_, _ string, limit budget.USD) budget.USD { return limit 
 // late tells the costs of some attempts that counted at their caps.
 func (f fate) late(_ context.Context, unknown []event.CostCorrected) (told []event.CostCorrected) {
 	for _, b := range unknown {
-		if d := f.of("late", b.Task, b.Attempt); d.oneIn(2) {
+		if d := f.of("late", b.Task, b.Attempt); !d.oneIn(4) {
 			b.Cost, b.Priced, b.Usage = budget.USD(d.Int64N(1+2*int64(b.Was))), "result", runner.Usage{Output: 7}
 			told = append(told, b)
 		}
@@ -434,6 +441,7 @@ func doubts(s *State, d dice) (tasks []event.EarlierTask) {
 func (f fate) session(t *testing.T, text string, c event.Config, past []event.Event, n int) []event.Event {
 	t.Helper()
 	d := f.of("session", n)
+	f.first = make(chan string, 1000)
 	p := mustPlan(t, text)
 	b := newFixture(t, p, c)
 	l, s := b.Loop, b.Loop.State
@@ -466,7 +474,7 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 	}
 	l.NewSpare = func(req runner.Request) runner.Spare { return &spare{f, req, make(chan struct{})} }
 	l.Recover = func(context.Context) Recovery { return recovery{f} }
-	l.LateCosts = f.late
+	l.LateCosts, l.FirstResponse = f.late, f.first
 	added := make(chan []json.RawMessage, 1)
 	l.AddedTasks = added
 	ctx, end := context.WithCancel(t.Context())
@@ -500,19 +508,19 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 	return b.journal.events
 }
 
-// drawnRun returns the journal of a run of one to three sessions. Some are killed.
+// drawnRun returns the plan and the journal of a run of one to four sessions. Some are killed.
 func drawnRun(t *testing.T, seed int) (text string, events []event.Event) {
 	t.Helper()
-	f := fate{fmt.Sprint("run ", seed)}
+	f := fate{run: fmt.Sprint("run ", seed)}
 	d := f.of("plan")
 	text = drawnPlan(t, d)
 	c := drawnConfig(d)
-	for n := range 1 + d.IntN(3) {
+	for n := range 1 + d.IntN(4) {
 		events = f.session(t, text, c, events, n)
 		if d.oneIn(2) {
 			events = slices.Clone(events[:1+d.IntN(len(events))])
 		}
-		if d.oneIn(5) {
+		if d.oneIn(8) {
 			events = rolledBack(t, text, events, d)
 		}
 		c.Limits.USD += 4 * budget.Dollar
@@ -579,8 +587,10 @@ func shown(t *testing.T, text string, events []event.Event) (lines []string) {
 		g := &s.Plan.Groups[k]
 		add("group "+g.ID, s.GroupTally(g), s.GroupCost(g.ID))
 	}
-	for _, e := range s.TaskEvidence() {
-		add("evidence", e.ID(), e.Basis, e.Kind, e.By, e.Why)
+	for i, e := range s.TaskEvidence() {
+		if s.Tasks[i].Status == event.Completed {
+			add("evidence", e.ID(), e.Basis, e.Kind, e.By, e.Why)
+		}
 	}
 	return lines
 }
@@ -629,7 +639,7 @@ func decided(t *testing.T, seed int) string {
 	t.Helper()
 	text, events := drawnRun(t, seed)
 	look := len(events) - 1
-	if d := (fate{fmt.Sprint("run ", seed)}).of("look"); d.oneIn(2) {
+	if d := (fate{run: fmt.Sprint("run ", seed)}).of("look"); d.oneIn(2) {
 		look = d.IntN(len(events))
 	}
 	out := []string{fmt.Sprintf("-- run %d --", seed)}
