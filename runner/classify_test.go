@@ -146,6 +146,13 @@ func TestSignature(t *testing.T) {
 	if got := Signature("", ""); got != "" {
 		t.Errorf("signature of nothing = %q", got)
 	}
+	// Journals keep signatures, so a later version must make the same ones.
+	for _, c := range [][3]string{{"not finished", "", "not finished #4694e325e808f538"},
+		{"", "a\n b", " #96332c6f316abd03"}} {
+		if got := Signature(c[0], c[1]); got != c[2] {
+			t.Errorf("signature of %q = %q, want %q", c, got, c[2])
+		}
+	}
 }
 
 // A full disk stands behind the reason of a failure; a limit that the attempt reached stands before it.

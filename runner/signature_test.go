@@ -62,7 +62,8 @@ func TestNormalise(t *testing.T) {
 		{"wrote /tmp/out7.txt"}, {"wrote /tmp/out8.txt"},
 		{"mkdir /tmp/go-build3047264117/b001/a", "mkdir /tmp/go-build811790305/b002/a"},
 		{"cp /tmp/prefix-AbCd1f/x", "cp /tmp/prefix-Zz3y7q/x"},
-		{"took 3ms", "took 1m30s", "took 2 min 3 s", "took 4.5 seconds"},
+		{"took 3ms", "took 1m30s", "took 2 min 3 s", "took 4.5 seconds"}, {"took:3ms", "took:4ms"}, {"3s more", "4s more"},
+		{"the worker is [gw1]", "the worker is [gw12]"}, // no value
 		{"timeout = 3ms"}, {"timeout = 1m30s"}, {"got 3ms"}, {"got: 1m30s"},
 		{"level=info elapsed=3.2s done", "level=info elapsed=411ms done"},
 		{"3 files"}, {"4 files"}, {"3 more"}, {"4 more"},
@@ -76,11 +77,14 @@ func TestNormalise(t *testing.T) {
 		{"[ 16%] Building", "[100%] Building"}, {"16% covered"}, {"17% covered"},
 		{"assets/index-BQmUxfZ1.css", "assets/index-D8e_0kqR.css"}, {"js/a.1a2b3c4d.js", "js/a.9f8e7d6c.js"},
 		{"report-20260211.csv"}, {"report-20260212.csv"},
-		{"3 | open"}, {"4 | open"}, // a table
-		{"7 | a b\n  |   ^^ no", "8 | a b\n  | ^^^ no"}, // quoted source
-		{"ls /tmp/v3-abcdefg"}, {"ls /tmp/v3-abcdefh"},
+		{"3 | open"}, {"4 | open"}, {"3 | open\n  | closed"}, {"4 | open\n  | closed"}, {"3 | -1"}, {"4 | -1"}, // tables
+		{"> | -1\n3 | b"}, {"> | -1\n4 | b"},
+		{"7 | a b\n  |   ^^ no", "8 | a b\n  | ^^^ no"}, {"7 | a b\n  |   ^^ yes"}, // quoted source
+		{"> | - a\n  | ^ no"}, {"> | + a\n  | ^ no"},
+		{"ls /tmp/v3-abcdefg"}, {"ls /tmp/v3-abcdefh"}, {"ls /var/folders/a1/b2/T/w12/x", "ls /var/folders/c/d/T/w3/x"},
 		{"v1.2.3"}, {"v1.2.4"}, {"2024-01-30"}, {"2024-01-31"},
-		{"\x1b[31mred\x1b[0m", "red", "red\r", "r\u0085ed"}, {"a\rb\r\x1b[Kc", "c", "\rc"},
+		{"\x1b[31mred\x1b[0m", "red", "red\r", "r\u0080ed", "r\u0085ed", "r\u009fed"}, {"r\u00a0ed"},
+		{"a\rb\r\x1b[Kc", "c", "\rc"},
 		{"up\n\f\ndown", "up\n\ndown"},                                   // blank lines
 		{"lib/my-FileName.css is 3 kB"}, {"lib/my-FileSize.css is 3 kB"}, // a hash has digits
 	} {
@@ -104,7 +108,9 @@ func TestRootsOfATask(t *testing.T) {
 	top := t.TempDir()
 	real, linked := filepath.Join(top, "real"), filepath.Join(top, "linked")
 	mustDo(t, os.MkdirAll(filepath.Join(real, "sub", "dir"), 0o755))
-	mustDo(t, os.Mkdir(filepath.Join(real, ".git"), 0o755))
+	for _, repository := range []string{top, real} { // one in another one, whose files are not the task's
+		mustDo(t, os.Mkdir(filepath.Join(repository, ".git"), 0o755))
+	}
 	mustDo(t, os.Symlink(real, linked))
 	n := newNormaliser("", filepath.Join(linked, "sub", "dir"), filepath.Join(top, "log"))
 	for _, root := range []string{filepath.Join(linked, "sub", "dir"), filepath.Join(real, "sub", "dir"), linked, real,
@@ -112,6 +118,10 @@ func TestRootsOfATask(t *testing.T) {
 		if got := n.cutRoots("open " + root + "/a.go: denied"); got != "open "+blank+"/a.go: denied" {
 			t.Errorf("of %s remains %q", root, got)
 		}
+	}
+	work := filepath.Join(real, "sub") // in the folder of its log files
+	if got := newNormaliser("", work, real).cutRoots(work + "/a.go"); got != blank+"/a.go" {
+		t.Errorf("of %s remains %q", work, got)
 	}
 	others := []string{top + "/a.go"}
 	for _, c := range strings.Split("azAZ09_-.", "") {
@@ -160,6 +170,9 @@ func TestOrderOfLines(t *testing.T) {
 		{"one\n| a\ntwo", "one\ntwo\n| a", false},
 		{"one\n< a\ntwo", "one\ntwo\n< a", false},
 		{"one\nE   a\ntwo", "one\ntwo\nE   a", false}, // of pytest
+		{"one\n--- a\n+++ b", "+++ b\n--- a\none", true},
+		{"one\n a\n  b", "one\n a\n  c", false},
+		{"1\n 2\n  3\n   4\n    a\n     b\n    c\n     d", "1\n 2\n  3\n   4\n    c\n     d\n    a\n     b", true},
 	} {
 		if a, b := canonical(strings.Split(c.a, "\n")), canonical(strings.Split(c.b, "\n")); (a == b) != c.same {
 			t.Errorf("%q and %q: %q and %q", c.a, c.b, a, b)
@@ -291,9 +304,58 @@ func TestPartsOfANormalisedLine(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{"build-A1aaaa": "build-", "build-release": "build-release",
-		"x.aBcdef": "x."} {
+		"x.aBcdef": "x.", "x-1abcdef": "x-", "x-Release": "x-Release", "a-ABCDEF": "a-ABCDEF", "x_123456": "x_",
+		"tmpab12cd34": "tmp", "tmp.Ab1Cd2Ef3G": "tmp", "a123b": "a123b"} {
 		if got := cutRandom(text, false); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+	for text, want := range map[string]string{"at /tmp/a1/b2": "at /tmp/a/b2", "at /private/var/tmp/a1": "at /tmp/a1",
+		"at /tmp/a/b... (3 more)": "at /tmp/... (3 more)", "/var/folders/a1/b2/T/c3/d4": "/tmp/c/d4",
+		"at src/tmp/a1/b": "at src/tmp/a1/b", "in /slot/a1/b": "in /tmp/a/b"} {
+		if got := (normaliser{temp: "/slot"}).cutTemp(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for name, want := range map[string]string{"-BQmUxfZ1.css": "-¤.css", ".1a2b3c4d.js": ".¤.js", "-1aBcdefg.js": "-¤.js",
+		"-FileName.css": "-FileName.css", "-20260211.csv": "-20260211.csv", "-v1_abcde.js": "-v1_abcde.js"} {
+		if got := removeHash(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A root is removed from the front of paths. The name of a root that is one folder may be a part of another path.
+func TestRootsInPaths(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]string{{"/src/app", "-I/src/app/include", "-I¤/include"}, {"/src/app/", "in /src/app", "in ¤"},
+		{"/w", "/w/a.go", "¤/a.go"}, {"/w", "in /w and /w", "in ¤ and ¤"}, {"/w", "b/w/a.go", "b/w/a.go"},
+		{"/w", "lib/w/a.go", "lib/w/a.go"}, {"/w", "/work/a.go", "/work/a.go"}, {"/", "/a.go", "/a.go"}} {
+		if got := (normaliser{roots: []string{c[0]}}).cutRoots(c[1]); got != c[2] {
+			t.Errorf("without %s, %q is %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+// Two attempts in different directories that left the same text, but for the directory, have the same digest.
+func TestFileDigestWithoutRoots(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for range 2 {
+		dir := t.TempDir()
+		n := newNormaliser("", dir, "")
+		at := filepath.Join(dir, "a")
+		mustDo(t, os.WriteFile(at, []byte("made in "+dir), 0o600))
+		for _, path := range []string{"a", at} {
+			seen[n.fileDigest(dir, path)] = true
+		}
+		for _, path := range []string{".", "gone"} { // no text
+			if got, want := n.fileDigest(dir, path), FileDigest(dir, path); got != want {
+				t.Errorf("%s: %q, want %q", path, got, want)
+			}
+		}
+	}
+	if len(seen) != 1 || seen[""] || seen[FileDigest("", "gone")] {
+		t.Errorf("the digests are %v", seen)
 	}
 }
