@@ -129,7 +129,12 @@ func TestPolicySettings(t *testing.T) {
 func TestCommonDirs(t *testing.T) {
 	t.Parallel()
 	r := Request{Dir: "/p", Settings: plan.Settings{AllowedTools: []string{"Bash"}}}
-	judge := policy.New(r.policy([]string{"HOME=/h", "TMPDIR=/t/1", "GOCACHE=/c", "GOPATH=relative"}))
+	env := []string{"HOME=/h", "TMPDIR=/t/1", "TEMP=/t/1", "GOCACHE=/c", "GOPATH=relative"}
+	dirs := commonDirs(env)
+	if slices.Contains(dirs, "relative") || dirs[0] != "/t/1" || slices.Contains(dirs[1:], "/t/1") {
+		t.Errorf("the directories are %q", dirs)
+	}
+	judge := policy.New(r.policy(env))
 	for command, want := range map[string]policy.Act{
 		`mkdir -p ~/.cache/x && echo > "$HOME/.npm/y"`: policy.Pass, "echo > /c/x; echo > $TMPDIR/f": policy.Pass,
 		"echo > /tmp/x; echo > f": policy.Pass, "echo > ~/.claude/projects/p/memory/m.md": policy.Pass,
@@ -142,12 +147,12 @@ func TestCommonDirs(t *testing.T) {
 	}
 }
 
-// What an earlier attempt changed is open, so that a retry can put it back.
+// What an earlier attempt changed is open, so that a retry can put it back. The first attempt puts nothing back.
 func TestRetriesPutBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b := baseline{CheckFiles: map[string]checkFile{}, Protected: map[string]string{}}
-	r := Request{Dir: dir, Attempt: 2, Files: []plan.File{{Path: "a.go", Action: "create"}}, CheckFiles: &CheckFiles{},
+	r := Request{Dir: dir, Files: []plan.File{{Path: "a.go", Action: "create"}}, CheckFiles: &CheckFiles{},
 		Protect: &Protect{Patterns: []string{"prot"}}}
 	for _, name := range []string{"kept.sh", "cut.sh", "prot/kept", "prot/cut"} {
 		projectFile(t, dir, name, "old")
@@ -160,14 +165,18 @@ func TestRetriesPutBack(t *testing.T) {
 	for _, name := range []string{"cut.sh", "prot/cut", "prot/new"} {
 		projectFile(t, dir, name, "new")
 	}
-	rules := r.policy(nil)
-	r.closeBase(&rules, b)
-	judge := policy.New(rules)
-	for name, want := range map[string]string{"kept.sh": ruleChecks, "cut.sh": "", "prot/kept": ruleProtect,
-		"prot/cut": "", "prot/new": "", "prot/other": ruleProtect} {
-		input := fmt.Appendf(nil, `{"file_path":%q}`, filepath.Join(dir, name))
-		if d := judge.Before(policy.Call{Tool: "Write", Input: input}); d.Rule != want {
-			t.Errorf("%s: %+v, want %q", name, d, want)
+	for r.Attempt = 1; r.Attempt <= 3; r.Attempt++ {
+		rules := r.policy(nil)
+		r.closeBase(&rules, b)
+		judge := policy.New(rules)
+		for name, rule := range map[string][2]string{"kept.sh": {ruleChecks, ruleChecks}, "cut.sh": {ruleChecks, ""},
+			"prot/kept": {ruleProtect, ruleProtect}, "prot/cut": {ruleProtect, ""}, "prot/new": {ruleProtect, ""},
+			"prot/other": {ruleProtect, ruleProtect}} {
+			want := rule[min(r.Attempt, 2)-1]
+			input := fmt.Appendf(nil, `{"file_path":%q}`, filepath.Join(dir, name))
+			if d := judge.Before(policy.Call{Tool: "Write", Input: input}); d.Rule != want {
+				t.Errorf("attempt %d, %s: %+v, want %q", r.Attempt, name, d, want)
+			}
 		}
 	}
 }
@@ -181,6 +190,9 @@ func TestGitPathsOfAStrangeFile(t *testing.T) {
 	root, repository, closed := gitPaths(filepath.Join(dir, "a", "b"))
 	if root != filepath.Join(dir, "a") || repository != "" || closed != nil {
 		t.Errorf("%s, %s, %q", root, repository, closed)
+	}
+	if root, _, _ := gitPaths(dir); root != dir {
+		t.Errorf("without a repository the working tree is %s", root)
 	}
 }
 
@@ -240,6 +252,8 @@ func TestClosedChecks(t *testing.T) {
 		b.CheckFiles[name] = checkFile{Kind: kind, State: checkfiles.StateOf(filepath.Join(dir, name))}
 	}
 	b.CheckFiles["new_test.go"] = checkFile{Kind: checkfiles.Test}
+	b.CheckFiles["new.sh"] = checkFile{Kind: checkfiles.Script}
+	b.CheckFiles["data"] = checkFile{Kind: checkfiles.Operand, State: checkfiles.StateOf(dir)}
 	for want, files := range map[string][]plan.File{
 		"": nil, "check.sh tool.sh": {{Path: "own.sh"}, {Path: "a.go", Action: "create"}},
 	} {
@@ -250,6 +264,41 @@ func TestClosedChecks(t *testing.T) {
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("with %v: %v, want %s", files, got, want)
+		}
+		r.CheckFiles = nil // the settings changed since the base was taken
+		if got := r.closedChecks(b); got != nil {
+			t.Errorf("closed are %+v", got)
+		}
+	}
+}
+
+// A wall gets the paths that exist. Of those that a pattern names, it gets a directory and not what is in it.
+func TestClosedDirectories(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "node_modules") // its own name tells nothing
+	for _, name := range []string{".claude/settings.json", ".claude/.claude/x", ".claude/.git/x", ".claude/worktrees/w/x",
+		".claude/a/x", ".claude/z", ".git/x/.claude/x", ".loop/x/.claude/x", "a/node_modules/x/.claude/x", "b/.git",
+		"b/z/.claude/x", "c/.claude", "c/z/.claude/x"} {
+		projectFile(t, dir, name, "")
+	}
+	closed := policy.Closed{Path: filepath.Join(dir, ".claude"), Patterns: []string{"*"},
+		Except: []string{filepath.Join(dir, ".claude", "worktrees")}}
+	for name, c := range map[string]struct{ got, want []string }{
+		"named":   {dirsNamed(".claude", dir), []string{".claude", "b/z/.claude", "c/z/.claude"}},
+		"matched": {matchingPaths(closed), []string{".claude/.claude", ".claude/a", ".claude/settings.json", ".claude/z"}},
+		"gone":    {append(dirsNamed("x", dir+"/gone"), matchingPaths(policy.Closed{Path: dir + "/gone"})...), nil},
+		"of a rule": {(&Request{Dir: dir, Closed: []string{"/run"}, Guards: []Guard{{Path: "plan.json"}}}).closedPaths(
+			ruleRun), []string{"../../run", "plan.json"}},
+	} {
+		for i, at := range c.got {
+			rel, err := filepath.Rel(dir, at)
+			mustDo(t, err)
+			if c.got[i] = rel; at == "/run" {
+				c.got[i] = "../../run"
+			}
+		}
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%s: %q, want %q", name, c.got, c.want)
 		}
 	}
 }
