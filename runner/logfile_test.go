@@ -3,6 +3,7 @@ package runner
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -66,11 +67,17 @@ func TestLongWrite(t *testing.T) {
 	for i := 0; whole.Len() < 3*maxLog; i++ {
 		fmt.Fprintf(&whole, "%d %s\n", i, strings.Repeat("x", i%200))
 	}
-	n, err := log.Write(whole.Bytes())
-	if n != whole.Len() || err != nil {
-		t.Fatalf("%d of %d bytes written: %v", n, whole.Len(), err)
+	for _, part := range [][2]int{{0, maxLog}, {maxLog, maxLog + 1}, {maxLog + 1, whole.Len()}} {
+		n, err := log.Write(whole.Bytes()[part[0]:part[1]])
+		if n != part[1]-part[0] || err != nil {
+			t.Fatalf("%d bytes written after %d: %v", n, part[0], err)
+		}
+		if part[1] > maxLog {
+			checkLog(t, dir, whole.Bytes()[:part[1]], true)
+		} else if st, err := os.Stat(filepath.Join(dir, "output.txt")); err != nil || st.Size() != maxLog {
+			t.Errorf("after %d bytes: %v, %v", maxLog, st, err)
+		}
 	}
-	checkLog(t, dir, whole.Bytes(), true)
 }
 
 func mustDo(t *testing.T, err error) {
@@ -128,25 +135,40 @@ func TestIsOmission(t *testing.T) {
 	}
 }
 
-// A file in whose place another one lies is not read.
+// A file in whose place another one lies is not read, and one that was cut or removed ends the log. The writer learns
+// how much was written before.
 func TestReplacedLog(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	log, err := (&Host{}).CreateLog(dir, "output.txt")
-	mustDo(t, err)
-	defer log.Close()
 	chunk := bytes.Repeat([]byte("x"), 1<<20)
-	for range 16 {
-		_, err := log.Write(chunk)
+	for name, c := range map[string]struct {
+		chunks, written int // before the change, and by the next write, in MB
+		change          func(path string) error
+	}{
+		"replaced": {14, 2, func(path string) error {
+			return errors.Join(os.Rename(path, filepath.Join(filepath.Dir(path), "aside")),
+				os.WriteFile(path, bytes.Repeat([]byte("secret "), 4<<20), 0o600))
+		}},
+		"removed":               {14, 2, os.Remove},
+		"cut":                   {16, 0, func(path string) error { return os.Truncate(path, 0) }},
+		"cut after an omission": {18, 0, func(path string) error { return os.Truncate(path, maxLog/2) }},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "output.txt")
+		log, err := (&Host{}).CreateLog(dir, "output.txt")
 		mustDo(t, err)
-	}
-	mustDo(t, os.Rename(filepath.Join(dir, "output.txt"), filepath.Join(dir, "aside")))
-	mustDo(t, os.WriteFile(filepath.Join(dir, "output.txt"), bytes.Repeat([]byte("secret "), 4<<20), 0o600))
-	if _, err := log.Write(chunk); err == nil {
-		t.Error("the other file was copied")
-	}
-	if got, err := os.ReadFile(filepath.Join(dir, "aside")); err != nil || bytes.Contains(got, []byte("secret")) {
-		t.Errorf("%d bytes, %v", len(got), err)
+		defer log.Close()
+		for range c.chunks {
+			_, err := log.Write(chunk)
+			mustDo(t, err)
+		}
+		mustDo(t, c.change(path))
+		if n, err := log.Write(bytes.Repeat(chunk, 4)); err == nil || n != c.written<<20 {
+			t.Errorf("%s: %d bytes written, %v", name, n, err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "aside")); name == "replaced" &&
+			(err != nil || bytes.Contains(got, []byte("secret"))) {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
 	}
 }
 
