@@ -3,9 +3,11 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,11 +81,16 @@ func TestRestoredVersions(t *testing.T) {
 		{"sub/link", checkfiles.Version{State: link}, link, false},
 		{"sub/text", checkfiles.Version{State: plain, Text: []byte("old")}, plain, false},
 		{"sub/lost", checkfiles.Version{State: plain}, "", true},
+		{"old/no folder", checkfiles.Version{State: plain, Text: []byte("old")}, "", true},
 	} {
 		err := restoreIn(dir, changedFile{path: c.name, old: c.old})
 		if got := checkfiles.StateOf(filepath.Join(dir, c.name)); got != c.want || (err != nil) != c.err {
 			t.Errorf("%s is %q, want %q; %v", c.name, got, c.want, err)
 		}
+	}
+	gone := changedFile{path: "a", old: checkfiles.Version{State: plain, Text: []byte("old")}}
+	if err := restoreIn(filepath.Join(dir, "gone"), gone); err == nil {
+		t.Error("restored in a copy that is gone")
 	}
 	if open := openIn(filepath.Dir(dir)); open != nil {
 		t.Errorf("open are %q", open)
@@ -101,7 +108,15 @@ func TestKeptVersions(t *testing.T) {
 		files[name] = checkFile{State: checkfiles.StateOf(filepath.Join(dir, name))}
 	}
 	r.keepCheckFiles(files, func(s string) string { return strings.ReplaceAll(s, "secret", "") })
+	for name, f := range files {
+		if got := r.keptText(f.State); (string(got) == "text of "+name) != (name != "secret") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
 	stored := func(name string) string { return filepath.Join(r.CheckFiles.Store, files[name].State.Digest()) }
+	if _, err := os.Lstat(stored("secret")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the secret: %v", err)
+	}
 	for _, at := range []string{r.CheckFiles.Store, stored("kept")} {
 		if info, err := os.Stat(at); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s: %v, %v", at, info, err)
@@ -124,7 +139,25 @@ func TestKeptVersions(t *testing.T) {
 	}
 }
 
-// Each command is made again once, as the task's own if it is one.
+// The longest version that is kept may take more room when it is compressed.
+func TestLongestKeptVersion(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := Request{Dir: dir, CheckFiles: &CheckFiles{Store: filepath.Join(dir, "store")}}
+	random := make([]byte, maxOldFile+1)
+	_, err := rand.NewChaCha8([32]byte{}).Read(random)
+	mustDo(t, err)
+	for _, n := range []int{maxOldFile, maxOldFile + 1} {
+		mustDo(t, os.WriteFile(filepath.Join(dir, "a"), random[:n], 0o600))
+		f := checkFile{State: checkfiles.StateOf(filepath.Join(dir, "a"))}
+		r.keepCheckFiles(map[string]checkFile{"a": f}, strings.Clone)
+		if got := r.keptText(f.State); (len(got) == n) != (n == maxOldFile) {
+			t.Errorf("of %d bytes %d are kept", n, len(got))
+		}
+	}
+}
+
+// Each command is made again once, as the task's own if it is one. A command task has none.
 func TestRestingChecks(t *testing.T) {
 	t.Parallel()
 	run := func(s string) plan.Check { return plan.Check{Run: s} }
@@ -137,6 +170,45 @@ func TestRestingChecks(t *testing.T) {
 	}
 	if want := []string{" . make a", "T-2 sub make a", "T-3 . make b"}; !slices.Equal(got, want) {
 		t.Errorf("the checks are %q, want %q", got, want)
+	}
+	command := r
+	command.Command = "true"
+	r.CheckFiles = nil
+	if command.restingChecks(false) != nil || r.restingChecks(false) != nil {
+		t.Error("checks are made again for a command, or without a store")
+	}
+}
+
+// The reason of a verdict on disabled tests names three of them.
+func TestDisabledTests(t *testing.T) {
+	t.Parallel()
+	changed := []changedFile{{path: "kept_test.go"}}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		changed = append(changed, changedFile{path: name + "_test.go", what: "emptied", checkFile: checkFile{Other: "T-2"}})
+	}
+	v, is := disabled(changed)
+	const why = "_test.go was emptied, and a check of T-2 rests on it"
+	reason := "a" + why + "; b" + why + "; c" + why
+	if !is || v.outcome != Wrong || v.reason != reason || !strings.Contains(v.detail, "\nd_test.go did not exist") {
+		t.Errorf("%v: %+v", is, v)
+	}
+}
+
+// A directory is declared with all that is in it. A file that describes a project has its name in any directory.
+func TestDeclares(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]bool{"a": true, "a/b": true, "ab": false, "b/a": false} {
+		if got := declares([]string{"x", "a"}, file); got != want {
+			t.Errorf("%s is declared: %v", file, got)
+		}
+		if !declares([]string{"."}, file) {
+			t.Errorf("%s is not declared with the whole project", file)
+		}
+	}
+	for file, want := range map[string]bool{"go.mod": true, "sub/package.json": true, "a.mod": false} {
+		if got := isManifest(file); got != want {
+			t.Errorf("%s describes a project: %v", file, got)
+		}
 	}
 }
 
@@ -183,7 +255,8 @@ func TestCompareWithOld(t *testing.T) {
 	a := &attempt{Local: &Local{}, req: Request{Dir: t.TempDir(), CheckFiles: &CheckFiles{}}, env: os.Environ(),
 		turn: TurnRequest{Env: map[string]string{"TMPDIR": temp}}}
 	for run, want := range map[string]string{"exit 126": "the check cannot run with the old version",
-		"exit 127": "the check cannot run with the old version", "true": "",
+		"exit 127": "the check cannot run with the old version", "kill -9 $$": "the check cannot run with the old version",
+		"true":  "",
 		"false": "the check fails in a copy of the project with either version"} {
 		c := restingCheck{OtherCheck: OtherCheck{Check: plan.Check{Run: run}}}
 		if failed, doubt, err := a.compare(t.Context(), c, nil); failed.Check != "" || doubt != want || err != nil {
@@ -198,6 +271,45 @@ func TestCompareWithOld(t *testing.T) {
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("of the copies remain %v, %v", left, err)
+	}
+}
+
+// A check that passes only with a new file fails with the old version. The failure holds no secret. Where an old
+// version was not kept, the doubt says so.
+func TestFailureWithOld(t *testing.T) {
+	t.Parallel()
+	a := &attempt{Local: &Local{Host: Host{Redactor: holding{}}}, env: os.Environ(),
+		req: Request{Dir: t.TempDir(), CheckFiles: &CheckFiles{}}}
+	mustDo(t, os.WriteFile(filepath.Join(a.req.Dir, "a.sh"), nil, 0o644))
+	check := plan.Check{Run: "echo my secret; test -e a.sh"}
+	checks := []restingCheck{{OtherCheck: OtherCheck{Check: check}}}
+	failed, doubt, err := a.compare(t.Context(), checks[0], []changedFile{{path: "a.sh"}})
+	if failed.Check != "echo my [removed]; test -e a.sh" || failed.Output != "my [removed]" || doubt != "" || err != nil {
+		t.Errorf("%+v, %q, %v", failed, doubt, err)
+	}
+	v, err := a.checkWithOld(t.Context(), []changedFile{{path: "a.sh", undecided: true}}, checks)
+	if v.outcome != Done || err != nil || len(a.res.Tampered) != 1 ||
+		!strings.HasPrefix(a.res.Tampered[0].Doubt, "the check fails with the old version") {
+		t.Errorf("%+v, %v; doubts %+v", v, err, a.res.Tampered)
+	}
+	lost := changedFile{path: "a.sh", old: checkfiles.Version{State: checkfiles.State("file 1")}}
+	if failed, doubt, err := a.compare(t.Context(), checks[0], []changedFile{lost}); failed.Check != "" || err != nil ||
+		doubt != "the old version of a.sh was not kept" {
+		t.Errorf("%+v, %q, %v", failed, doubt, err)
+	}
+}
+
+// A check of others is made again also where the task's own check rests on the same file.
+func TestFileOfTwoChecks(t *testing.T) {
+	t.Parallel()
+	a := &attempt{Local: &Local{}, req: Request{Dir: t.TempDir(), CheckFiles: &CheckFiles{}}, env: os.Environ()}
+	files := map[string]checkfiles.Kind{"a.sh": checkfiles.Script}
+	mustDo(t, os.WriteFile(filepath.Join(a.req.Dir, "a.sh"), nil, 0o644))
+	v, err := a.checkWithOld(t.Context(), []changedFile{{path: "a.sh"}}, []restingCheck{
+		{OtherCheck{Check: plan.Check{Run: "true"}}, files},
+		{OtherCheck{Owner: "T-2", Check: plan.Check{Run: "test -e a.sh"}}, files}})
+	if v.outcome != Wrong || err != nil || !strings.HasPrefix(v.reason, "a check of T-2 passes only because of") {
+		t.Errorf("%+v, %v", v, err)
 	}
 }
 
@@ -321,7 +433,9 @@ func TestChangesOfCheckFiles(t *testing.T) {
 	files := map[string]struct {
 		kind      checkfiles.Kind
 		other     string
-		was       string // "": a new file
+		was       string           // "": a new file
+		text      string           // now; "": "now"
+		state     checkfiles.State // now; "": that of the text
 		undecided bool
 		ignored   bool
 	}{
@@ -338,14 +452,27 @@ func TestChangesOfCheckFiles(t *testing.T) {
 		"operand":          {kind: operand, was: "was"},
 		"operand of other": {kind: operand, was: "was", other: "T-2", ignored: true},
 		"go.sum":           {kind: setup, undecided: true},
+		"new/old.sh":       {kind: setup, was: "was"},
+		"made":             {kind: operand, state: "directory", ignored: true},
+		"replaced":         {kind: operand, was: "was", state: "directory"},
+		"gone_test.go":     {kind: test, was: "was", state: "gone"},
+		"copied_test.go":   {kind: test, was: "now", state: "file 1"}, // it has the text of new/a_test.go no more
+		"killed":           {kind: test, was: "was", undecided: true},
+		"after a kill":     {kind: test, was: "was"},
+		"main/x_test.go":   {kind: test, text: "func TestMain(m *testing.M) {}"},
 	}
 	b, now := baseline{CheckFiles: map[string]checkFile{}}, map[string]checkFile{}
 	for name, f := range files {
 		if f.was != "" {
 			b.CheckFiles[name] = checkFile{State: put(name, f.was), Kind: f.kind, Other: f.other}
 		}
-		now[name] = checkFile{State: put(name, "now"), Kind: f.kind, Other: f.other}
+		is := cmp.Or(f.state, put(name, cmp.Or(f.text, "now")))
+		if is == "gone" {
+			is = ""
+		}
+		now[name] = checkFile{State: is, Kind: f.kind, Other: f.other}
 	}
+	b.unknown = map[string]checkFile{"killed": now["killed"], "after a kill": b.CheckFiles["after a kill"]}
 	b.CheckFiles["moved_test.go"], now["moved_test.go"] = now["new/a_test.go"], checkFile{Kind: test}
 	got := map[string]bool{}
 	for _, c := range r.changedCheckFiles(b, now) {
