@@ -227,11 +227,20 @@ func Lock(dir loop.Dir, run string) (*journal.Lock, error) {
 	return lockFor(dir, journal.Holder{Run: run})
 }
 
-// lockFor takes the lock for this process.
+// lockLook is longer than others hold a lock to look whether it is free.
+const lockLook = 200 * time.Millisecond
+
+// lockFor takes the lock for this process. A refusal counts if it lasts: two processes that begin at once, or a
+// wavex that watches the run, may hold the lock for an instant.
 func lockFor(dir loop.Dir, h journal.Holder) (*journal.Lock, error) {
 	h.PID, h.Since = os.Getpid(), time.Now().UTC()
 	h.Host, _ = os.Hostname() // for people; "" if unknown
-	return journal.TryLock(dir, h)
+	var held *journal.LockedError
+	for began := time.Now(); ; time.Sleep(lockLook / 20) {
+		if l, err := journal.TryLock(dir, h); !errors.As(err, &held) || time.Since(began) >= lockLook {
+			return l, err
+		}
+	}
 }
 
 // backupMark is a part of the names that moveToBackup gives.

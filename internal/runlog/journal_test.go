@@ -8,6 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"wavex/internal/event"
 	"wavex/internal/journal"
@@ -50,6 +54,37 @@ func TestOnlyOneWriter(t *testing.T) {
 	events, err := Read(folder)
 	if err != nil || won != 1 || len(events) != 1 || !seen[Last(events).Config.Run] {
 		t.Errorf("%d have written: %+v, %v", won, events, err)
+	}
+}
+
+// A lock that another process holds for an instant, as wavex watch does again and again, is awaited. One that it keeps
+// is not.
+func TestLockIsLookedAt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		looks time.Duration
+		ok    bool
+	}{"an instant": {lockLook / 2, true}, "for long": {time.Hour, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := loop.Dir(t.TempDir())
+			synctest.Test(t, func(t *testing.T) {
+				look := flock.New(dir.Path(loop.Lock))
+				_, err := look.TryRLock()
+				testrepo.Must(t, err)
+				over := time.AfterFunc(c.looks, func() { testrepo.Must(t, look.Unlock()) })
+				var held *journal.LockedError
+				l, err := Lock(dir, "r-1")
+				if (err == nil) != c.ok || err != nil && !errors.As(err, &held) {
+					t.Errorf("%v", err)
+				}
+				if err == nil {
+					testrepo.Must(t, l.Unlock())
+				} else if over.Stop() {
+					testrepo.Must(t, look.Unlock())
+				}
+			})
+		})
 	}
 }
 
