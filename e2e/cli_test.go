@@ -38,11 +38,14 @@ var prices = fakeapi.Prices{
 const model = "claude-sonnet-4-5"
 
 // testLimit bounds any one process of a test, on the slowest machine.
-const testLimit = 3 * time.Minute
+const testLimit = 15 * time.Minute
 
 // goneTime bounds the wait for processes that must end by themselves, which takes milliseconds. A
 // process left alive by mistake lives for five minutes.
 const goneTime = time.Minute
+
+// toolTime bounds the wait for the end of a tool on a busy machine. It is less than the five minutes of a tool's life.
+const toolTime = 4 * time.Minute
 
 // Env returns the whole environment of a CLI under test: a scratch home, the scripted API, and of
 // the inherited variables only PATH and Go's build cache.

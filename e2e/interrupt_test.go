@@ -105,7 +105,7 @@ func TestInterruptWhileAToolRuns(t *testing.T) {
 		budget.FromFloat(r.TotalCostUSD) != 18_000 {
 		t.Errorf("%+v", r)
 	}
-	if !life.dies(testLimit) {
+	if !life.dies(toolTime) {
 		t.Error("the tool lives on after the interrupt")
 	}
 	// The process continues, with its context.
@@ -196,7 +196,7 @@ func TestSignals(t *testing.T) {
 				}
 				life.kill()
 			}
-			if !life.dies(testLimit) {
+			if !life.dies(toolTime) {
 				t.Error("the tool is still alive")
 			}
 		})

@@ -189,7 +189,7 @@ func TestCommands(t *testing.T) {
 			t.Run(text, func(t *testing.T) {
 				t.Parallel()
 				w := projects[how.state].copy(t)
-				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 				defer cancel()
 				c := w.command(ctx, text)
 				out := &output{}

@@ -34,7 +34,7 @@ func TestTutorial(t *testing.T) {
 			}
 		case "sh":
 			want, _ := strconv.Atoi(arg)
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 			out, err := w.command(ctx, "set -e\n"+text).CombinedOutput()
 			cancel()
 			code := 0

@@ -25,7 +25,7 @@ import (
 const atOnce = 6
 
 // limit bounds one command on the slowest machine.
-const limit = 5 * time.Minute
+const limit = 15 * time.Minute
 
 var wavex, goCache string // set by TestMain before any test runs
 

@@ -318,7 +318,7 @@ func list(t *testing.T, dir string) string {
 // MB of memory.
 func execute(t *testing.T, dir string, args []string, exit int, most int64) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, wavex, args...)
 	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}

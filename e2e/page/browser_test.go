@@ -28,7 +28,7 @@ import (
 )
 
 // patience bounds any one answer or condition.
-const patience = 2 * time.Minute
+const patience = 10 * time.Minute
 
 // browser is a running Chromium.
 type browser struct {

@@ -132,7 +132,7 @@ func gpgSetup(t *testing.T, dir string) {
 	files(t, dir, map[string]string{"gnupg": home})
 	serve(t, []string{"gpg-agent", "--homedir", home, "--daemon", "/bin/sh", "-c",
 		"echo >" + home + "/ready; exec sleep infinity"})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	if !rig.Until(ctx, func() bool { _, err := os.Lstat(home + "/ready"); return err == nil }) {
 		t.Fatal("no gpg-agent")
@@ -163,7 +163,7 @@ func sshSetup(t *testing.T, dir string) {
 		{"ssh-agent", "-D", "-a", home + "/agent"}} {
 		serve(t, argv)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	var said []byte
 	if !rig.Until(ctx, func() bool {
