@@ -57,7 +57,6 @@ func newCampaign(t testing.TB, round int, command, check string) *campaign {
 			task.id, task.after, note("checked", check), task.id, note("started", command)))
 	}
 	c.place.Plan = `{"tasks":[` + strings.Join(tasks, ",") + `]}`
-	c.place.Heartbeat = 2 * time.Second
 	for i := range c.workers {
 		c.startWorker(i)
 	}
@@ -247,6 +246,7 @@ func TestRandomKills(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(uint64(round), 1))
 			c := newCampaign(t, round, "sleep 0.3", "sleep 0.2")
+			c.place.Heartbeat = 4 * time.Second // a loss may be told between two kills
 			p := c.coordinate()
 			for range 1 + random.IntN(3) {
 				time.Sleep(time.Duration(random.IntN(4000)) * time.Millisecond)

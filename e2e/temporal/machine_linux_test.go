@@ -125,7 +125,7 @@ func (m *machine) command(ctx context.Context, line string) *exec.Cmd {
 
 // run runs a command to its end, and returns its output.
 func (m *machine) run(line string) (string, error) {
-	ctx, cancel := context.WithTimeout(m.t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Minute)
 	defer cancel()
 	out, err := m.command(ctx, line).CombinedOutput()
 	return string(out), err
@@ -162,7 +162,7 @@ func (m *machine) start(line, ready string) {
 			m.t.Logf("%s$ %s\n%s", m.name, line, said())
 		}
 	})
-	ctx, cancel := context.WithTimeout(m.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Minute)
 	defer cancel()
 	if !poll.Until(ctx, func() bool { return strings.Contains(said(), ready) }) {
 		m.t.Fatalf("%s$ %s does not say %q", m.name, line, ready)

@@ -31,8 +31,9 @@ import (
 
 // This file starts the programs of the tests, and connects them.
 
-// heartbeat is short, so that tests that wait for the loss of a worker are short.
-const heartbeat = 3 * time.Second
+// heartbeat is short, so that tests that wait for the loss of a worker are short. A busy server must answer a beat
+// within a quarter of it.
+const heartbeat = 6 * time.Second
 
 // process is a program of a test.
 type process struct {
@@ -182,7 +183,7 @@ func newRig(t testing.TB, s *server) *rig {
 // dial connects another client.
 func (r *rig) dial() *temporal.Client {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)
 	defer cancel()
 	c, err := r.place.dial(ctx)
 	testrepo.Must(r.t, err)
