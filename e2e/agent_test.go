@@ -155,9 +155,9 @@ func TestAttempts(t *testing.T) {
 			}},
 		{name: "terminated by somebody", steps: []fakeapi.Reply{kill("TERM")}, want: runner.Truncated, set: allowBash},
 		{name: "wall clock", steps: []fakeapi.Reply{write, said.WaitingFor(fakeapi.NewLatch())}, want: runner.TimedOut,
-			set: func(b *fixture) { b.req.Settings.Timeout = 20 * time.Second }},
+			set: func(b *fixture) { b.req.Settings.Timeout = time.Minute }},
 		{name: "no sign of life", steps: []fakeapi.Reply{write, said.WaitingFor(fakeapi.NewLatch())}, want: runner.Stalled,
-			set: func(b *fixture) { b.req.Settings.IdleTimeout = 18 * time.Second }},
+			set: func(b *fixture) { b.req.Settings.IdleTimeout = time.Minute }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -26,8 +26,8 @@ func executable(t *testing.T, lines string) cli {
 
 func TestProgramThatIsNotACLI(t *testing.T) {
 	t.Parallel()
-	// Its attempt is given up after 5 s without a line.
-	brief := strings.Replace(manyTasks(2, 2), `"defaults": {`, `"defaults": {"idleTimeout": "5s", `, 1)
+	// Its attempt is given up after 15 s without a line.
+	brief := strings.Replace(manyTasks(2, 2), `"defaults": {`, `"defaults": {"idleTimeout": "15s", `, 1)
 	const tells = "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.330 (Claude Code)' && exit\n"
 	plain := filepath.Join(t.TempDir(), "claude")
 	if err := os.WriteFile(plain, []byte("not a program\n"), 0o644); err != nil {

@@ -259,7 +259,7 @@ func TestBadAnswers(t *testing.T) {
 		p := startCLI(t, serve(t, append(steps, fakeapi.Text("done").WithUsage(use))...),
 			setup{cli: c, talk: true, args: anyTool})
 		hook := func(id string) []any {
-			return []any{map[string]any{"hookCallbackIds": []string{id}, "timeout": 3, "onFailure": "block"}}
+			return []any{map[string]any{"hookCallbackIds": []string{id}, "timeout": 10, "onFailure": "block"}}
 		}
 		p.send(map[string]any{"type": "control_request", "request_id": "r", "request": map[string]any{
 			"subtype": "initialize", "hooks": map[string]any{"PreToolUse": hook("before"), "Stop": hook("stop")}}})

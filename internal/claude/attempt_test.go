@@ -657,7 +657,7 @@ func TestCostOfSubagentsIsAsked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dump")
 	b := setup(t, script{Steps: then(prints(initLine, `{"type":"system","subtype":"task_progress"}`),
 		step{Await: usageID}, step{Dump: file}, step{Print: usageAnswer}, step{Exit: new(1)})})
-	b.req.Settings.Timeout = 5 * time.Second
+	b.req.Settings.Timeout = time.Minute
 	r := b.attempt(t.Context())
 	if r.Cost != 12_500 || r.Priced != "stream" || !strings.Contains(readDump(t, file).Heard, usageLine) {
 		t.Errorf("cost %s by %q", r.Cost, r.Priced)

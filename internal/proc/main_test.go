@@ -17,7 +17,7 @@ var reaper = flag.Bool("reaper", false, "this process is a subreaper (set by tes
 
 // testTimeout bounds the waits of tests for events that take milliseconds on an idle machine. The
 // processes that must end would otherwise live longer than that.
-const testTimeout = 30 * time.Second
+const testTimeout = 3 * time.Minute
 
 // TestMain also runs the programs that the tests start: "helper NAME ARG...".
 func TestMain(m *testing.M) {

@@ -59,7 +59,7 @@ func publish(t *testing.T, srv *web.Server, s *reporttest.FakeRun) {
 
 // client returns a client that keeps no connection, so that none outlives a test.
 func client() *http.Client {
-	return &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	return &http.Client{Timeout: 10 * time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 }
 
 func get(t *testing.T, url string, change func(*http.Request)) (int, string, http.Header) {
