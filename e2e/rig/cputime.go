@@ -2,27 +2,42 @@ package rig
 
 import (
 	"context"
+	"crypto/md5"
 	"fmt"
 	"math"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
 // Within waits until cond holds, and reports whether it did within d, and after how long. The end
 // of ctx ends the wait. On Linux the clock is scaled by the load: of each moment it counts the
 // share of a processor that a thread gets, given the number of runnable threads and the niceness of
-// this process. So d is a bound for an idle machine that also works on a busy one. On other systems
-// it is the wall clock.
+// this process, and on every system less on a slow processor. So d is a bound for an idle machine
+// that also works on a busy or slow one.
 func Within(ctx context.Context, d time.Duration, cond func() bool) (took time.Duration, ok bool) {
 	return within(ctx, d, cond, func() float64 {
 		loadavg, _ := os.ReadFile("/proc/loadavg") // missing on other systems
 		stat, _ := os.ReadFile("/proc/self/stat")
-		return cpuShare(string(loadavg), string(stat), runtime.NumCPU())
+		return speed() * cpuShare(string(loadavg), string(stat), runtime.NumCPU())
 	})
 }
+
+// speed returns the speed of a processor, as a share of that of the machine on which the bounds were set; at most 1. It
+// takes the best of many measurements, because other work may interrupt some.
+var speed = sync.OnceValue(func() float64 {
+	const usual = 400 * time.Microsecond
+	text, least := make([]byte, 256<<10), time.Hour
+	for range 50 {
+		began := time.Now()
+		md5.Sum(text)
+		least = min(least, time.Since(began))
+	}
+	return min(1, float64(usual)/float64(least))
+})
 
 func within(ctx context.Context, d time.Duration, cond func() bool,
 	share func() float64) (took time.Duration, ok bool) {

@@ -69,4 +69,7 @@ func TestShare(t *testing.T) {
 	if got := cpuShare("20.01 11.55 5.57 8/256 269", "", 2); got != 0.25 {
 		t.Errorf("without its stat: %v", got)
 	}
+	if got := speed(); got <= 0 || got > 1 {
+		t.Errorf("a speed of %v", got)
+	}
 }
