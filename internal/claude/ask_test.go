@@ -81,6 +81,9 @@ func TestAskArguments(t *testing.T) {
 	if !slices.Equal(d.Args, want) {
 		t.Errorf("arguments %q, want %q", d.Args, want)
 	}
+	if d.Heard != string(initializeLine(0)) { // it has tools, so the policy holds for it too
+		t.Errorf("it heard %q first", d.Heard)
+	}
 	if !slices.Contains(d.Env, "WAVEX_RUN="+b.agent.Run) || !strings.Contains(strings.Join(d.Env, "\n"), "WAVEX_ATTEMPT="+
 		b.agent.Run+"/review/security/") ||
 		!slices.Contains(d.Env, "WAVEX_REHEARSE="+filepath.Join(q.LogDir, loop.RehearseFile)) {

@@ -333,13 +333,26 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// An agent that does not exit after its turn gets SIGTERM, so that it can end by itself.
+// An agent that does not exit after its turn gets SIGTERM, so that it can end by itself. Its result counts, also if the
+// run is stopped meanwhile.
 func TestTerminatedAfterItsTurn(t *testing.T) {
 	t.Parallel()
-	b := setup(t, script{Steps: then(prints(initLine), step{Term: new(3)}, step{Print: resultGood}, step{Hang: true})})
-	b.agent.Grace, b.agent.StopWait.Terminate = time.Millisecond, time.Minute
-	if r := b.attempt(t.Context()); r.ExitCode != 3 || r.Duration >= time.Minute {
-		t.Errorf("exit code %d after %s: %+v", r.ExitCode, r.Duration, r)
+	for _, grace := range []time.Duration{time.Millisecond, time.Hour} {
+		b := setup(t, script{Steps: then(prints(initLine), step{Term: new(3)}, step{Print: resultGood},
+			step{Print: limitLine}, step{Hang: true})})
+		b.agent.Grace, b.agent.StopWait.Terminate = grace, time.Minute
+		ctx, stop := context.WithCancelCause(t.Context())
+		b.agent.Observe = func(o runner.Observation) {
+			if o.Kind == "rate_limit" && grace == time.Hour {
+				stop(errors.New("enough"))
+			}
+		}
+		r := b.attempt(ctx)
+		stop(nil)
+		if r.ExitCode != 3 || r.Duration >= time.Minute || r.Priced != "result" ||
+			grace == time.Millisecond && r.Outcome != runner.Done || strings.Contains(r.Reason, "exit code") {
+			t.Errorf("grace %s: exit code %d after %s: %+v", grace, r.ExitCode, r.Duration, r)
+		}
 	}
 }
 
@@ -563,6 +576,17 @@ func TestLongestArgument(t *testing.T) {
 		args, err := appendText(nil, "--x", strings.Repeat("x", n), t.TempDir())
 		if err != nil || len(args) != 2 || args[0] != want {
 			t.Errorf("%d bytes: %.40q, %v", n, args, err)
+		}
+	}
+}
+
+// The CLI refuses a cap of 0, so there is no such argument. Any other cap is exact.
+func TestCapArgument(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[budget.USD][]string{-1: nil, 0: nil, 1: {"--max-budget-usd", "0.000001"},
+		123_456_789: {"--max-budget-usd", "123.456789"}} {
+		if got := appendCap(nil, limit); !slices.Equal(got, want) {
+			t.Errorf("%d: %q, want %q", limit, got, want)
 		}
 	}
 }

@@ -528,8 +528,10 @@ func TestCancelledQuestion(t *testing.T) {
 	t.Parallel()
 	cancelled := 0
 	p := &toolCalls{open: map[string]*openQuestion{"a": {cancel: func() { cancelled++ }}}}
-	p.onCancelled("a")
-	p.onCancelled("a")
+	f := &transcript{calls: p}
+	for range 2 {
+		f.onLine([]byte(`{"type":"control_cancel_request","request_id":"a"}`), false)
+	}
 	if p.isAsking() || cancelled != 1 {
 		t.Errorf("still asking: %v; cancelled %d times", p.isAsking(), cancelled)
 	}

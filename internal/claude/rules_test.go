@@ -68,6 +68,46 @@ func TestPipelineLosesNothing(t *testing.T) {
 	})
 }
 
+// A command is split at the pipes between its parts, and nowhere else. Only a background job, a process substitution,
+// and a subshell or group at the beginning need a rule for the whole tool.
+func TestPipelineOfParts(t *testing.T) {
+	t.Parallel()
+	type join struct {
+		before, pipe, after string // it is split at a pipe
+		whole               bool
+	}
+	words := []string{"a", `'b|\'`, `"c|\"|&"`, "`d|\\`|`", `\|`, `\"`, `\&`, `$(e | f)`, `{g|h}`, `(i|j)`,
+		`$(k ")|" | l)`}
+	joins := []join{{" ", "|", " ", false}, {"", "|", "", false}, {" ", "|&", "", false}, {" ", "|&", " ", false},
+		{before: " || "}, {before: "||"}, {before: " && "}, {before: "; "}, {before: " >| "}, {before: " 2>&1 "},
+		{before: " &> "}, {before: " <&3 "}, {before: " & ", whole: true}, {before: " &", whole: true},
+		{before: " <(x) ", whole: true}, {before: " >(x) ", whole: true}}
+	ends := []string{"", "", ` "m|`, ` 'm&`, "\\", " &&", " ||", " >|"} // some are cut off
+	rapid.Check(t, func(t *rapid.T) {
+		command := rapid.SampledFrom(words).Draw(t, "word")
+		whole, want := strings.HasPrefix(command, "{") || strings.HasPrefix(command, "("), []string{command}
+		for range rapid.IntRange(0, 5).Draw(t, "joins") {
+			j, word := rapid.SampledFrom(joins).Draw(t, "join"), rapid.SampledFrom(words).Draw(t, "word")
+			command += j.before + j.pipe + j.after + word
+			want[len(want)-1] += j.before
+			if j.pipe != "" {
+				want = append(want, "")
+			}
+			want[len(want)-1] += j.after + word
+			whole = whole || j.whole
+		}
+		end := rapid.SampledFrom(ends).Draw(t, "end")
+		command += end
+		want[len(want)-1] += end
+		if got := pipeline(command); !slices.Equal(got, want) {
+			t.Fatalf("%s has the parts %q, want %q", command, got, want)
+		}
+		if got := needsWholeTool(command); got != whole {
+			t.Fatalf("%s needs a rule for the whole tool: %v", command, got)
+		}
+	})
+}
+
 func TestDenials(t *testing.T) {
 	t.Parallel()
 	refused := func(tool, input string) denial { return denial{tool: tool, input: gjson.Parse(input)} }

@@ -43,8 +43,8 @@ func TestSpareIsUsed(t *testing.T) {
 	s, leave := runSpare(t, b)
 	b.hooks.Spare = s
 	r := b.attempt(t.Context())
-	if _, used := leave(); r.Outcome != runner.Done || r.Cost != 6250 || !r.Contained || !used {
-		t.Errorf("%+v; used: %v", r, used)
+	if cost, used := leave(); r.Outcome != runner.Done || r.Cost != 6250 || !r.Contained || !used || cost != 0 {
+		t.Errorf("%+v; used: %v, beside it %d", r, used, cost)
 	}
 	for _, f := range []string{loop.PromptFile, loop.StreamFile, loop.StderrFile, loop.ResultFile} {
 		if _, err := os.Stat(filepath.Join(b.logs, f)); err != nil {

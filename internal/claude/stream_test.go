@@ -247,9 +247,10 @@ func TestUnterminatedLines(t *testing.T) {
 	if f := parse(t, strings.NewReader(initLine+"\n"+resultGood)); f.result == nil || f.badResult {
 		t.Errorf("result without a line end: %+v", f)
 	}
-	for i := 20; i < len(resultGood); i++ {
-		if f := parse(t, strings.NewReader(initLine+"\n"+resultGood[:i])); f.result != nil || !f.badResult {
-			t.Fatalf("cut at %d: result %+v, bad %v", i, f.result, f.badResult)
+	for i := range resultGood {
+		f := parse(t, strings.NewReader(initLine+"\n"+resultGood[:i]))
+		if f.result != nil || f.badResult != (i > len(`{"type":"result`)) || f.strayLine != "" {
+			t.Fatalf("cut at %d: result %+v, bad %v, stray %q", i, f.result, f.badResult, f.strayLine)
 		}
 	}
 }
@@ -613,6 +614,25 @@ func TestRecoverCostOfAFolder(t *testing.T) {
 	}
 	if c, err := RecoverCost(dir, flatPrices{}, 99); err == nil {
 		t.Errorf("the stream is a folder: %+v", c)
+	}
+}
+
+// Reading the files of an attempt leaves none of them open.
+func TestFilesAreClosed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := filepath.Join(dir, loop.StreamFile)
+	must(os.WriteFile(at, []byte(initLine+"\n"), 0o600))
+	_, cost := RecoverCost(dir, flatPrices{}, 99)
+	_, _, calls := CutCalls(dir)
+	if err := errors.Join(cost, calls); err != nil || plainText(at, "") != initLine {
+		t.Fatal(err)
+	}
+	open, _ := filepath.Glob("/proc/self/fd/*") // none but on Linux
+	for _, fd := range open {
+		if to, err := os.Readlink(fd); err == nil && to == at {
+			t.Errorf("%s is open", to)
+		}
 	}
 }
 
