@@ -38,9 +38,9 @@ func (p *Checkpoints) withAll(ctx context.Context, maxNew int64, use func(git) e
 		return context.Cause(ctx)
 	}
 	defer p.index.turn.Release(1)
-	g, files, err := p.openIndex(ctx, maxNew)
+	g, changed, files, err := p.openIndex(ctx, maxNew)
 	if err == nil {
-		err = p.addAll(ctx, g, files)
+		err = p.addAll(ctx, g, changed, files)
 	}
 	if err == nil {
 		err = use(g)
@@ -51,35 +51,40 @@ func (p *Checkpoints) withAll(ctx context.Context, maxNew int64, use func(git) e
 	return err
 }
 
-// openIndex returns a git that uses the index, and the pathspecs of all files. It begins again from the user's index if
-// that has changed, since an agent may have added files that git ignores. With maxNew above 0 it returns an *Error with
-// TooLarge if the files to add are larger, in bytes.
-func (p *Checkpoints) openIndex(ctx context.Context, maxNew int64) (g git, files []string, err error) {
+// openIndex returns a git that uses the index, and the pathspecs of the files that differ from it and of all files. It
+// begins again from the user's index if that has changed, since an agent may have added files that git ignores. With
+// maxNew above 0 it returns an *Error with TooLarge if the files to add are larger, in bytes.
+func (p *Checkpoints) openIndex(ctx context.Context, maxNew int64) (g git, changed, files []string, err error) {
 	k := &p.index
 	now, err := os.Stat(k.user)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return g, nil, err
+		return g, nil, nil, err
 	}
 	_, gone := os.Stat(k.path("kept")) // an agent may have cleaned up
 	if k.dir == "" || gone != nil || !sameVersion(k.seed, now) {
 		if err := p.seedIndex(now); err != nil {
-			return g, nil, err
+			return g, nil, nil, err
 		}
 	}
 	if files, err = p.allFiles(ctx); err != nil {
-		return g, nil, err
+		return g, nil, nil, err
 	}
 	k.again, err = refreshTouched(k.path("kept"), p.g.dir, time.Now().Add(-settledTime), k.again)
 	if err != nil {
-		return g, nil, err
+		return g, nil, nil, err
 	}
+	changed = files
 	if p.IndexDir != "" || maxNew > 0 || p.StoresLarge != nil {
-		if err := p.checkNewFiles(ctx, maxNew, files); err != nil {
-			return g, nil, err
+		paths, err := p.checkNewFiles(ctx, maxNew, files)
+		if err != nil {
+			return g, nil, nil, err
+		}
+		if len(paths) <= fewFiles {
+			changed = paths
 		}
 	}
 	err = copyIndex(k.path("kept"), k.path("index"))
-	return p.g.withEnv("GIT_INDEX_FILE=" + k.path("index")), files, err
+	return p.g.withEnv("GIT_INDEX_FILE=" + k.path("index")), changed, files, err
 }
 
 // seedIndex copies the user's index, whose version is now.

@@ -157,11 +157,16 @@ func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64
 	return id, err
 }
 
-// addAll adds all changes of files to the index g.
-func (p *Checkpoints) addAll(ctx context.Context, g git, files []string) error {
-	for try := 1; ; try++ {
+// fewFiles is the number of files up to which git add gets their names: it compares each name with each entry of the
+// index, and without names each entry with its file.
+const fewFiles = 32
+
+// addAll adds to the index g the changes of files, some of all. Both are pathspecs.
+func (p *Checkpoints) addAll(ctx context.Context, g git, files, all []string) error {
+	for try := 1; len(files) > 0; try++ {
 		// Agents may be at work: try again if a file disappears while it is read.
 		err := g.run(ctx, slices.Concat(p.add, []string{"--"}, files)...)
+		files = all
 		if exitCode(err) == usageError {
 			p.add = addSparse[:2]
 		}
@@ -169,6 +174,7 @@ func (p *Checkpoints) addAll(ctx context.Context, g git, files []string) error {
 			return err
 		}
 	}
+	return nil
 }
 
 // allFiles returns the pathspecs of all files of a checkpoint. They do not name ignored files: git add fails if its
@@ -195,14 +201,14 @@ func (p *Checkpoints) allFiles(ctx context.Context) ([]string, error) {
 const largeFile = 64 << 20
 
 // checkNewFiles compares the kept index with the files, and keeps the times of those that did not change in it: the
-// next git does not read them. It calls StoresLarge for files that differ, and returns an *Error with TooLarge if they
-// have more than most bytes; 0: no bound.
-func (p *Checkpoints) checkNewFiles(ctx context.Context, most int64, specs []string) error {
+// next git does not read them. It returns pathspecs of those that differ, calls StoresLarge for them, and returns an
+// *Error with TooLarge if they have more than most bytes; 0: no bound.
+func (p *Checkpoints) checkNewFiles(ctx context.Context, most int64, specs []string) (changed []string, err error) {
 	g := p.g.withEnv("GIT_INDEX_FILE="+p.index.path("kept"), "GIT_OPTIONAL_LOCKS=1")
 	out, err := g.output(ctx, append([]string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all",
-		"--ignore-submodules=all", "--"}, specs...)...)
+		"--ignore-submodules=dirty", "--"}, specs...)...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	total := int64(0)
 	for _, line := range splitNUL(out) {
@@ -210,6 +216,7 @@ func (p *Checkpoints) checkNewFiles(ctx context.Context, most int64, specs []str
 		if path == "" || strings.HasPrefix(line, "1 ") && line[3] == '.' { // it is as in the index
 			continue
 		}
+		changed = append(changed, ":(top,literal)"+path)
 		info, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path)))
 		if err != nil || !info.Mode().IsRegular() { // others have no contents, or are gone
 			continue
@@ -221,10 +228,10 @@ func (p *Checkpoints) checkNewFiles(ctx context.Context, most int64, specs []str
 		}
 	}
 	if most > 0 && total > most {
-		return &Error{Problem: TooLarge, Text: fmt.Sprintf("new and changed files have %d MB, more than %d MB",
+		return nil, &Error{Problem: TooLarge, Text: fmt.Sprintf("new and changed files have %d MB, more than %d MB",
 			(total+1<<20-1)>>20, most>>20)}
 	}
-	return nil
+	return changed, nil
 }
 
 // commit makes a commit of an index on HEAD, if there is one, without a branch.
