@@ -42,7 +42,7 @@ const (
 // ends such a wait.
 func reserveProcesses(t *testing.T, n int64) (release func()) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 110*time.Minute)
 	defer cancel()
 	if err := shared.procs.Acquire(ctx, n); err != nil {
 		t.Fatalf("waiting for room for CLI processes: %v", err)

@@ -23,7 +23,7 @@ import (
 
 // packageTimeout bounds the time of a package on a busy machine; the slowest takes a few minutes on an idle
 // one.
-const packageTimeout = "60m"
+const packageTimeout = "120m"
 
 // pageTests needs a browser, wallTests needs bubblewrap, the other packages need Go, git, Node and npm; benchmarks has
 // no tests.
