@@ -119,7 +119,11 @@ func TestBulkyStreams(t *testing.T) {
 			}
 			p, w := run()
 			high := peak(w)
-			if high > peakLimit { // once in fifty runs on a busy machine, where the collector comes late
+			for range 4 {
+				if high <= peakLimit {
+					break
+				}
+				// Once in fifty runs on a busy machine, where the collector comes late. A leak is above the limit each time.
 				t.Logf("peak %d MB, tried again", high>>20)
 				p, w = run()
 				high = peak(w)
