@@ -255,7 +255,8 @@ func (p *tab) eval(expression string) gjson.Result {
 func (p *tab) until(condition string) {
 	p.b.t.Helper()
 	p.eval(`new Promise((ok, no) => {
-	  const end = setTimeout(() => no(new Error("never: " + ` + quoted(condition) + `)), 20000);
+	  const end = setTimeout(() => no(new Error("never: " + ` + quoted(condition) + `)), ` +
+		fmt.Sprint((patience / 2).Milliseconds()) + `);
 	  (function look() { if (` + condition + `) { clearTimeout(end); ok(true); } else requestAnimationFrame(look); })();
 	})`)
 }
