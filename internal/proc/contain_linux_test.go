@@ -159,14 +159,14 @@ func containment(t *testing.T) {
 	})
 	for name, script := range map[string]string{
 		// Every process starts many that outlive it, each in its own session.
-		"a tree that keeps forking": `echo ready; i=0; while [ $i -lt 3000 ]; do i=$((i+1)); setsid sleep 50 & done`,
+		"a tree that keeps forking": `echo ready; i=0; while [ $i -lt 3000 ]; do i=$((i+1)); setsid sleep 300 & done`,
 		// Every process starts its successor in a new session and ends.
 		"a chain that keeps forking": `cat > chain <<'X'
 [ $1 -gt 3000 ] && exit
 [ $1 -eq 20 ] && echo ready
 setsid sh chain $(($1+1)) &
 X
-sh chain 1; sleep 50`,
+sh chain 1; sleep 300`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			mark := mark(name)

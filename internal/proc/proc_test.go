@@ -132,7 +132,7 @@ func TestTerminate(t *testing.T) {
 	t.Parallel()
 	t.Run("heard", func(t *testing.T) {
 		t.Parallel()
-		p := start(t, Spec{Argv: Shell("echo ready; exec sleep 50")})
+		p := start(t, Spec{Argv: Shell("echo ready; exec sleep 300")})
 		line(t, bufio.NewReader(p.Stdout))
 		if err := p.Terminate(); err != nil {
 			t.Fatal(err)
