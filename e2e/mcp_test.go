@@ -44,9 +44,9 @@ func TestMCP(t *testing.T) {
 		Steps: []fakeapi.Reply{
 			use("check", map[string]any{"plan": "plan.json"}),
 			use("run", map[string]any{"plan": "plan.json", "agent": "rehearse"}),
-			use("status", map[string]any{"wait_seconds": 120}),
+			use("status", map[string]any{"wait_seconds": 900}),
 			use("answer", map[string]any{"id": "q1", "answer": "once"}),
-			use("status", map[string]any{"wait_seconds": 120}),
+			use("status", map[string]any{"wait_seconds": 900}),
 			use("logs", map[string]any{"task": "T-001"}),
 			use("run", slow), use("cancel", map[string]any{}), use("run", slow),
 			fakeapi.Text("It is under way."),
