@@ -83,8 +83,9 @@ func (s Store) Ensure(ctx context.Context, p Program) CLI {
 	return s.addReport(k, p, probe.Urgent(ctx, p.target(), cmp.Or(s.Limit, probe.UrgentLimit)))
 }
 
-// probeAllLimit bounds All: ten processes of the CLI, which take a minute in total on a busy machine.
-const probeAllLimit = 3 * time.Minute
+// probeAllLimit bounds All: ten processes of the CLI, which take a minute in total on a busy machine, and several on a
+// slow one. If it is too short, verdicts are missing.
+const probeAllLimit = 8 * time.Minute
 
 // ProbeAll probes every statement, also on a tested version.
 func (s Store) ProbeAll(ctx context.Context, p Program) CLI {
