@@ -186,6 +186,10 @@ func TestAPIFailures(t *testing.T) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = io.WriteString(w, message[:50])
 		}}, runner.Throttled, "the API cannot be reached: unexpected EOF", "cap"},
+		{"a refusal, cut in the middle", []http.HandlerFunc{func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			status(400, `{"type":"error"`)(w, nil)
+		}}, runner.Throttled, "the API cannot be reached: unexpected EOF", ""},
 		{"endless", []http.HandlerFunc{status(200, strings.Repeat(" ", maxReply+1))}, runner.Throttled,
 			"the API cannot be reached: the answer is longer than 1 MB", "cap"},
 		{"no tool used", []http.HandlerFunc{status(200, `{"stop_reason":"end_turn","content":[{"type":"text","text":"no"}],`+
