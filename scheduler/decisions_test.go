@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -111,13 +112,16 @@ func drawnPlan(t *testing.T, d dice) string {
 		}
 		one["verify"] = []any{oneOf[any](d, "look 0", "look 1", "look 2", map[string]any{"file": "a.go"}),
 			map[string]any{"run": fmt.Sprint("look at $WAVEX_TASK ", d.IntN(2)), "recheck": d.oneIn(2)}}[:1+d.IntN(2)]
-		switch use := i > 0 && d.oneIn(3); {
+		switch use := i > 0 && d.oneIn(2); {
 		case d.oneIn(6) && use:
 			one["command"] = "make ${tasks.t0.output.n}"
 		case d.oneIn(6):
 			one["command"] = "make"
 		case use:
 			one["prompt"] = "make ${tasks.t0.output.n}"
+		}
+		if one["foreach"] != nil && d.oneIn(3) {
+			one = withSteps(d, one)
 		}
 		tasks = append(tasks, one)
 	}
@@ -136,6 +140,22 @@ func drawnPlan(t *testing.T, d dice) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// withSteps returns a task of a list whose items have two steps.
+func withSteps(d dice, task map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, name := range []string{"id", "blockedBy", "foreach", "wave"} {
+		if v, ok := task[name]; ok {
+			out[name] = v
+			delete(task, name)
+		}
+	}
+	second := map[string]any{"subject": "two", "verify": []any{"look 2"}}
+	drawMembers(d, second)
+	delete(second, "foreach")
+	out["steps"] = []any{task, second}
+	return out
 }
 
 // drawMembers adds members to a task, each with some probability.
@@ -255,7 +275,7 @@ func (f fate) Attempt(ctx context.Context, req runner.Request, hooks runner.Hook
 			}
 		}
 		r.Touched, r.Changed = some(d, 2, "a.go", "d.go"), some(d, 3, "a.go", "b.go")
-		r.Vacuous, r.Unmeasured, r.Beside = d.oneIn(6), d.oneIn(8), d.oneIn(4)
+		r.Vacuous, r.Unmeasured, r.Beside = d.oneIn(6), d.oneIn(8), d.oneIn(2)
 		r.Checks = []check.Evidence{{Check: "look", Passed: r.Outcome == runner.Done, Duration: time.Minute},
 			{Check: "see", Passed: r.Outcome == runner.Done || d.oneIn(2)}}[:d.IntN(3)]
 		r.Digests = map[string]string{"a.go": oneOf(d, "", "1")}
@@ -306,7 +326,7 @@ func (f fate) verify(s *State, e event.CriteriaStarted) func(context.Context, fu
 	v := Verification{Criteria: slices.Clone(s.Criteria), Cost: min(1000, e.Cap)}
 	for i := range v.Criteria {
 		c := &v.Criteria[i]
-		c.Met, c.Round = !d.oneIn(6), e.Round
+		c.Met, c.Round, c.Check = !d.oneIn(6), e.Round, oneOf(d, "", "bench")
 		c.Verification = oneOf(d, event.ExecutionOutput, event.ExecutionOutput, event.Observation, event.Measurement)
 		if d.oneIn(8) {
 			c.Verification = event.Assumption
@@ -427,8 +447,6 @@ func doubts(s *State, d dice) (tasks []event.EarlierTask) {
 			one.Commit = oneOf(d, "", "", "c1")
 		case event.Pending, event.Verified:
 			one.Commit = "c1" // a remote has it
-		default:
-			continue
 		}
 		if d.oneIn(2) {
 			tasks = append(tasks, one)
@@ -634,6 +652,35 @@ func flatten(name string, v any, out *[]string) {
 	}
 }
 
+// mustStartAfresh fails unless a run has the same state after another run of its journal, which is the same run, as
+// alone. Only durations and costs are learned from that one.
+func mustStartAfresh(t *testing.T, text string, events []event.Event) {
+	t.Helper()
+	var states []map[string]any
+	for _, past := range [][]event.Event{nil, events} {
+		s := NewState(mustPlan(t, text))
+		if err := s.Replay(slices.Concat(past, events)); err != nil {
+			t.Fatal(err)
+		}
+		groups := map[string]any{}
+		for id, g := range s.groups {
+			groups[id] = []any{g.tally, g.running, g.waiting, g.failed, g.lost, g.ledger}
+		}
+		states = append(states, map[string]any{"shown": visible(s), "figures": s.figures, "streaks": s.failureStreaks,
+			"approvals": s.approvals, "selection": s.selection, "earlier": s.earlier, "ledger": s.Ledger,
+			"ledgers of waves": s.waveLedgers, "groups": groups, "work": s.openWork, "spares": s.openSpares,
+			"at their caps": s.atCap, "slots": s.slots, "files": s.files.holders, "strays": s.strays, "merges": s.merges,
+			"login": []any{s.Notional, s.Window}, "stop": []any{s.Stop, s.Ended, s.PauseUntil, s.Phase},
+			"rest": []any{s.RunStart, s.SessionStart, s.Origin, s.Limiter, s.checking, s.irreversibleTasks, s.delivery,
+				s.warming, s.Waves}})
+	}
+	for name, alone := range states[0] {
+		if second := states[1][name]; !reflect.DeepEqual(alone, second) {
+			t.Fatalf("%s: alone\n%+v\nas the second run\n%+v", name, alone, second)
+		}
+	}
+}
+
 // decided returns the records of a drawn run as lines, and what views show after one of them.
 func decided(t *testing.T, seed int) string {
 	t.Helper()
@@ -642,6 +689,7 @@ func decided(t *testing.T, seed int) string {
 	if d := (fate{run: fmt.Sprint("run ", seed)}).of("look"); d.oneIn(2) {
 		look = d.IntN(len(events))
 	}
+	mustStartAfresh(t, text, events)
 	out := []string{fmt.Sprintf("-- run %d --", seed)}
 	for n, e := range events {
 		out = append(out, line(e, events[0].Time))
