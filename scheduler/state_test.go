@@ -130,6 +130,80 @@ func TestContradictoryJournals(t *testing.T) {
 	}
 }
 
+// eventsOf returns events of a task with a content key.
+func eventsOf(task, key string) []event.Body {
+	return []event.Body{
+		event.SpareStarted{Task: task, Key: key, Wave: 1, Attempt: 8}, event.SpareEnded{Task: task, Wave: 1, Attempt: 8},
+		event.AttemptStarted{Task: task, Key: key, Wave: 1, Attempt: 9, Try: 9, Iteration: 1, Why: "first"},
+		event.TurnEnded{Task: task, Key: key, Attempt: 9, Turn: runner.Turn{Result: wrong("no")}},
+		event.AttemptEnded{Task: task, Key: key, Attempt: 9, Status: event.Failed, Result: wrong("no")},
+		event.PrecheckStarted{Task: task, Key: key, N: 1},
+		event.PrecheckEnded{Task: task, Key: key, N: 1, Challenge: counsel.Challenge{Reason: "no", Cost: 5}},
+		event.CriteriaEnded{Round: 1, UpToDate: &event.UpToDate{Tasks: []string{task}, Due: []event.DueTask{{Task: task}}}},
+		event.RunResumed{Config: testConfig(), Earlier: []event.EarlierTask{{Task: task, Key: key, Run: "r"}}},
+	}
+}
+
+// eventsWithoutKey returns events of a task that have no content key.
+func eventsWithoutKey(task string) []event.Body {
+	tasks := []string{task}
+	return []event.Body{
+		event.CounselSkipped{Task: task}, event.ItemsFailed{Group: "g", Items: []event.FailedItem{{Task: task}}},
+		event.CounselStarted{Task: task, Panel: 1}, event.CounselEnded{Task: task, Panel: 1},
+		event.IntegrationEnded{Wave: 1, Completed: tasks, Users: tasks,
+			Reopened: []event.Reopened{{Task: task, Status: event.Failed, Blocked: tasks}}},
+		event.Answered{Gate: event.GateRetry, Task: task}, event.Answered{Gate: event.GateRetry, Task: task, Yes: true},
+		event.RolledBack{Tasks: tasks},
+	}
+}
+
+// A plan may lose a task, or change it, after events were recorded. These change no other task, nor the changed one.
+func TestEventsOfLostTasks(t *testing.T) {
+	t.Parallel()
+	for _, status := range []event.Status{event.Pending, event.InProgress, event.Advising, event.Verified, event.Completed,
+		event.Failed} {
+		for n, bodies := range [][]event.Body{append(eventsWithoutKey("gone"), eventsOf("gone", "k")...),
+			eventsOf("A", "old")} {
+			s, seq := NewState(mustPlan(t, planText(task("A"), task("B")))), int64(0)
+			key := s.Tasks[0].Key
+			apply := func(b event.Body) {
+				t.Helper()
+				seq++
+				if err := s.apply(event.Event{Seq: seq, Time: epoch, Body: b}); err != nil {
+					t.Fatalf("%s, %+v: %v", status, b, err)
+				}
+			}
+			apply(event.RunStarted{Config: testConfig()})
+			if status != event.Pending {
+				apply(event.AttemptStarted{Task: "A", Key: key, Wave: 1, Attempt: 1, Try: 1, Iteration: 1, Why: "first"})
+			}
+			if status != event.Pending && status != event.InProgress {
+				apply(event.AttemptEnded{Task: "A", Key: key, Attempt: 1, Status: status, Result: resultWithChecks(1)})
+			}
+			facts := func() string { // the numbers of attempts and pre-checks are of both
+				a := s.Tasks[0]
+				return fmt.Sprintf("%+v", []any{a.Status, a.Slot, a.Tries, a.Cost, a.CounselCost, a.Turn, a.Last, a.Next,
+					a.Panels, a.ApprovedAttempt, a.Challenge, a.Earlier, a.Stuck, s.Tasks[1], s.Counts, s.Failures()})
+			}
+			before := facts()
+			for _, b := range bodies {
+				if _, ends := b.(event.RunResumed); ends && status == event.Failed {
+					continue // it gives a failed task another chance
+				}
+				if _, ended := b.(event.AttemptEnded); ended && n == 1 && status == event.InProgress {
+					continue // a task with two open attempts contradicts itself
+				}
+				if apply(b); facts() != before {
+					t.Fatalf("A was %s: %T made of\n%s\n%s", status, b, before, facts())
+				}
+			}
+			if e := onIntegration(s, 1, Integrated{Culprits: []Culprit{{Task: "gone"}}}, nil); len(e.Reopened) > 0 {
+				t.Fatalf("an integration reopens %+v", e.Reopened)
+			}
+		}
+	}
+}
+
 // The cost of the request that a plan comes from counts as planning, and against the budget.
 func TestCostOfTheRequest(t *testing.T) {
 	t.Parallel()
