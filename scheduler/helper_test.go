@@ -54,6 +54,15 @@ type memJournal struct {
 	pending []event.Event
 	fail    error
 	failAt  int64
+	failIn  string // "Append" or "Write"; "": Sync
+}
+
+// failure returns the error of a method that meets the record from which it fails, once.
+func (m *memJournal) failure(method string, seq int64) (err error) {
+	if m.failIn == method && seq >= m.failAt {
+		err, m.fail = m.fail, nil
+	}
+	return err
 }
 
 func (m *memJournal) Append(e event.Event) error {
@@ -69,12 +78,15 @@ func (m *memJournal) Append(e event.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.pending = append(m.pending, back)
-	return nil
+	return m.failure("Append", e.Seq)
 }
 
 func (m *memJournal) Write() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.failure("Write", m.pending[len(m.pending)-1].Seq); err != nil {
+		return err
+	}
 	m.written = len(m.pending)
 	return nil
 }
@@ -82,8 +94,8 @@ func (m *memJournal) Write() error {
 func (m *memJournal) Sync() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.fail != nil && m.pending[len(m.pending)-1].Seq >= m.failAt {
-		return m.fail
+	if err := m.failure("", m.pending[len(m.pending)-1].Seq); err != nil {
+		return err
 	}
 	m.events = append(m.events, m.pending...)
 	m.pending, m.written = nil, 0

@@ -65,3 +65,32 @@ func TestJobs(t *testing.T) {
 		})
 	}
 }
+
+// A job reserves money of the run and of its wave, both or neither.
+func TestReserveBothOrNeither(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		run, wave, cap budget.USD
+		limit          string
+	}{
+		{5, 5, 5, ""},
+		{4, 5, 5, budget.LimitMoney},
+		{5, 4, 5, budget.LimitWave},
+		{4, 4, 5, budget.LimitWave},
+	} {
+		run := budget.NewLedger(budget.Limits{USD: c.run, NoIterations: true})
+		wave := budget.NewLedger(budget.Limits{USD: c.wave, NoIterations: true})
+		err := purse{run: &run, wave: &wave}.reserve(job{key: "a/1", wave: 1, cap: c.cap, iteration: true})
+		var over *budget.LimitError
+		if errors.As(err, &over) != (c.limit != "") || over != nil && over.Limit != c.limit {
+			t.Errorf("%+v: %v", c, err)
+		}
+		held := c.cap
+		if err != nil {
+			held = 0
+		}
+		if run.Reserved() != held || wave.Reserved() != held {
+			t.Errorf("%+v: %s and %s are reserved", c, run.Reserved(), wave.Reserved())
+		}
+	}
+}

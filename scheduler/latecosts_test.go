@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -83,6 +84,20 @@ func TestLateCosts(t *testing.T) {
 	}
 }
 
+// A correction of another amount than the one on record ends the run with an error: the ledger would be wrong.
+func TestLateCostOfAnotherAmount(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, mustPlan(t, planText(task("a"))), onWorkers())
+	b.runner.results["a"] = []runner.Result{lost(2 * budget.Dollar), doneFor(1000)}
+	b.LateCosts = func(_ context.Context, unknown []event.CostCorrected) []event.CostCorrected {
+		unknown[0].Was++
+		return unknown
+	}
+	if _, err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "it does not count at $2") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
 // A run that an unknown cost has brought to its budget goes on when the worker has told the cost.
 func TestLateCostsOfAResumedRun(t *testing.T) {
 	t.Parallel()
@@ -119,6 +134,16 @@ func TestBudgetOfATaskAfterALoss(t *testing.T) {
 	}
 	if len(caps) < 3 || caps[0] != 2*budget.Dollar || caps[1] != 2*budget.Dollar || caps[2] != 2*budget.Dollar-300 {
 		t.Errorf("caps %v", caps)
+	}
+	// Neither another task has that unknown cost, nor the task as the plan has it later.
+	for text, want := range map[string]budget.USD{text: 2 * budget.Dollar, strings.Replace(text, "true", "false", 1): 0} {
+		s := NewState(mustPlan(t, strings.Replace(text, `}]}`, `},`+task("b")+`]}`, 1)))
+		if err := s.Replay(b.journal.events); err != nil {
+			t.Fatal(err)
+		}
+		if got, other := s.unknownCost(0), s.unknownCost(1); got != want || other != 0 {
+			t.Errorf("of %s, %s is unknown, and %s of another task", text, got, other)
+		}
 	}
 }
 
@@ -336,6 +361,14 @@ func TestLearnCorrectedCosts(t *testing.T) {
 	next.Learn(b.journal.events)
 	if next.costs.done["a"] != 5000 || !reflect.DeepEqual(next.costs, b.State.costs) {
 		t.Errorf("learnt %+v, live %+v", next.costs, b.State.costs)
+	}
+	// All that a task has cost since it was done may turn out to be nothing.
+	next = NewState(p)
+	next.Learn([]event.Event{{Body: event.AttemptEnded{Task: "a", Result: doneFor(1000)}},
+		{Body: event.AttemptEnded{Task: "a", Result: lost(500)}},
+		{Body: event.CostCorrected{Task: "a", Was: 500}}})
+	if next.costs.done["a"] != 1000 || next.costs.open["a"] != 0 {
+		t.Errorf("learnt %+v", next.costs)
 	}
 }
 

@@ -522,16 +522,76 @@ func TestPanicsAreContained(t *testing.T) {
 func TestJournalThatCannotBeWrittenStopsTheRun(t *testing.T) {
 	t.Parallel()
 	full := errors.New("no space left on device")
-	for at := int64(1); at < 8; at++ {
-		b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
-		b.journal.fail, b.journal.failAt = full, at
-		if _, err := b.Run(t.Context()); !errors.Is(err, full) {
-			t.Fatalf("record %d could not be written and the run ended with %v", at, err)
+	for method, records := range map[string]int64{"Append": 12, "Write": 5, "": 8} {
+		for at := range records {
+			c := testConfig()
+			c.Parallel = 1 // so that the second command starts after the record of its wave
+			b := newFixture(t, mustPlan(t, planText(`{"id":"x","command":"true"}`, `{"id":"y","command":"true"}`, task("a"),
+				task("b", "a"))), c)
+			b.journal.failIn, b.journal.fail, b.journal.failAt = method, full, at+1
+			if _, err := b.Run(t.Context()); !errors.Is(err, full) {
+				t.Fatalf("%s of record %d failed, and the run ended with %v", method, at+1, err)
+			}
+			b.journal.events = append(b.journal.events, b.journal.pending[:b.journal.written]...)
+			started := len(of[event.AttemptStarted](b.journal))
+			if len(b.runner.calls) > started {
+				t.Fatalf("%s: %d attempts ran, %d are in the journal", method, len(b.runner.calls), started)
+			}
 		}
-		started := len(of[event.AttemptStarted](b.journal))
-		if len(b.runner.calls) > started {
-			t.Fatalf("%d attempts ran, %d are in the journal", len(b.runner.calls), started)
+	}
+}
+
+// turnRunner is a Runner that tells what became of the record of its turn.
+type turnRunner struct{ recorded chan error }
+
+func (r turnRunner) Attempt(_ context.Context, _ runner.Request, hooks runner.Hooks) runner.Result {
+	r.recorded <- hooks.TurnEnded(runner.Turn{Result: outcome(runner.Done)})
+	return outcome(runner.Done)
+}
+
+// An attempt whose turn cannot be recorded is told so: it must not go on as if the turn were durable.
+func TestTurnThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, mustPlan(t, planText(task("a"))), testConfig())
+	r := turnRunner{make(chan error, 1)}
+	full := errors.New("no space left on device")
+	b.Runner, b.journal.fail, b.journal.failAt = r, full, 4
+	if _, err := b.Run(t.Context()); !errors.Is(err, full) {
+		t.Errorf("ended with %v", err)
+	}
+	if err := <-r.recorded; !errors.Is(err, ErrInterrupted) {
+		t.Errorf("the turn was recorded: %v", err)
+	}
+}
+
+// An attempt without a request is broken, with the reason.
+func TestRequestThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, mustPlan(t, planText(task("a"))), testConfig())
+	b.Request = func(*State, int, event.AttemptStarted) (runner.Request, error) {
+		return runner.Request{}, errors.New("no prompt")
+	}
+	if end := b.run(t); end.ExitCode != 5 || !strings.Contains(end.Reason, "no prompt") || len(b.runner.calls) != 0 {
+		t.Errorf("ended as %+v", end)
+	}
+}
+
+// Secrets are removed from an event before the journal has it, and from the state.
+func TestRedactedEvents(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, mustPlan(t, planText(task("a"))), testConfig())
+	b.runner.results["a"] = []runner.Result{wrong("hunter2"), {Outcome: runner.Done}}
+	b.Redact = func(body event.Body) event.Body {
+		if e, ok := body.(event.AttemptEnded); ok && e.Result.Reason == "hunter2" {
+			e.Result.Reason = "[removed]"
+			return e
 		}
+		return body
+	}
+	b.run(t)
+	if first := of[event.AttemptEnded](b.journal)[0]; first.Result.Reason != "[removed]" ||
+		!slices.Equal(b.State.Tasks[0].History, []string{"[removed]"}) {
+		t.Errorf("recorded %+v, the task has %q", first, b.State.Tasks[0].History)
 	}
 }
 

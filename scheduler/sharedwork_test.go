@@ -120,6 +120,18 @@ func TestVerifiedInASharedDirectory(t *testing.T) {
 	}
 }
 
+// Where nothing can repeat checks, they hold as they were.
+func TestVerifiedWithoutAVerification(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
+	beside := resultWithChecks(1)
+	beside.Beside = true
+	b.runner.results["a"], b.runner.results["b"] = []runner.Result{beside}, []runner.Result{beside}
+	if end := b.run(t); end.Status != event.RunComplete || end.Tasks.Completed != 2 || len(b.runner.calls) != 2 {
+		t.Errorf("ended as %+v after %v", end, b.runner.order())
+	}
+}
+
 // Work that does not hold any more goes back, with the names of the tasks that ended since. Of several tasks
 // with the failed check, only the one that changed files last goes back.
 func TestCulpritsInASharedDirectory(t *testing.T) {
