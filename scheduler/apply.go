@@ -35,7 +35,7 @@ func (s *State) clear() {
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
 	s.slots, s.openSpares = slots{}, nil
 	s.groups = map[string]*group{}
-	s.strays = map[string]int{}
+	s.strays = map[string]*numbers{}
 	s.openWork, s.atCap = map[string]event.Body{}, map[string]cappedAttempt{}
 	s.Counts = event.Counts{}
 	s.checking, s.failureStreaks = 0, failureStreaks{}
@@ -50,8 +50,10 @@ func (s *State) addTask(key string, wave int) {
 	i := len(s.Tasks)
 	id := s.Plan.Tasks[i].ID
 	s.index[id] = int32(i)
-	s.Tasks = append(s.Tasks, Task{Status: event.Pending, Key: key, Wave: wave, Slot: -1, Next: "first",
-		Attempts: s.strays[id]})
+	s.Tasks = append(s.Tasks, Task{Status: event.Pending, Key: key, Wave: wave, Slot: -1, Next: "first"})
+	if n := s.strays[id]; n != nil {
+		s.Tasks[i].numbers = *n
+	}
 	s.tallies[0].All++
 	s.tallies[wave].All++
 	s.queue.members[wave] = append(s.queue.members[wave], int32(i))
@@ -59,6 +61,18 @@ func (s *State) addTask(key string, wave int) {
 	if g := s.groupOf(i); g != nil {
 		g.waiting++
 	}
+}
+
+// numbersOf returns the numbers of a task, also of one that is not in the plan, or not yet: it may be an item of a list
+// that is made again.
+func (s *State) numbersOf(task string) *numbers {
+	if i, ok := s.Index(task); ok {
+		return &s.Tasks[i].numbers
+	}
+	if s.strays[task] == nil {
+		s.strays[task] = &numbers{}
+	}
+	return s.strays[task]
 }
 
 // apply changes the state by one event, live or in a replay. No other code changes it. An error
@@ -151,9 +165,7 @@ func (s *State) apply(e event.Event) error {
 		s.Gate, s.ExitSignal, s.Evidence = &b, b.ExitSignal, s.evidence(s.isReviewed())
 	case event.PrecheckStarted:
 		s.Phase = Planning
-		if i, ok := s.Index(b.Task); ok {
-			s.Tasks[i].Prechecks = b.N
-		}
+		s.numbersOf(b.Task).Prechecks = b.N
 	case event.PrecheckEnded:
 		s.applyPrecheckEnded(b)
 	case event.RolledBack:

@@ -13,15 +13,13 @@ import (
 
 func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) {
 	s.noteFirstAttempt()
+	s.numbersOf(b.Task).Attempts = b.Attempt
 	i, ok := s.Index(b.Task)
-	if !ok { // the task is no longer in the plan, or is an item of a list that is made again
-		if len(s.Plan.Groups) > 0 {
-			s.strays[b.Task] = b.Attempt
-		}
+	if !ok {
 		return
 	}
 	t := &s.Tasks[i]
-	t.Attempts, t.Session = b.Attempt, b.Session
+	t.Session = b.Session
 	if t.Key != b.Key {
 		return // the event is about a task with another content key
 	}
@@ -185,11 +183,11 @@ func nextReason(o runner.Outcome) string {
 }
 
 func (s *State) applyCounselStarted(b event.CounselStarted) {
+	s.numbersOf(b.Task).Panels = b.Panel
 	i, ok := s.Index(b.Task)
 	if !ok || s.Tasks[i].Status != event.Advising {
 		return
 	}
-	s.Tasks[i].Panels = b.Panel
 	s.occupy(i, s.slots.nextFree())
 	s.queue.removePanel(i)
 }

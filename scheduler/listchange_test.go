@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
@@ -157,18 +158,23 @@ func (r *outputRunner) Attempt(_ context.Context, req runner.Request, _ runner.H
 	return res
 }
 
-// When a list is made again after an edit of the plan, the attempts at its items are counted on: an attempt has a
-// folder and a name on workers of its own.
-func TestAttemptsAtItemsOfANewList(t *testing.T) {
+// After an edit of the plan the attempts, panels and pre-checks of a task are counted on, also those of the items of a
+// list that is made again: each has a folder of its own, and an attempt has a name on workers.
+func TestNumbersAfterAnEdit(t *testing.T) {
 	t.Parallel()
 	text := func(subject string) string {
-		return planText(`{"id":"x","subject":"`+subject+`","verify":["true"],"output":{"type":"object"}}`,
-			`{"id":"g","subject":"Do ${item}","verify":["true"],"foreach":"${tasks.x.output.items}"}`)
+		return planText(`{"id":"x","subject":"`+subject+`","verify":["true"],"reversibility":"1","output":{"type":"object"}}`,
+			`{"id":"g","subject":"Do ${item}","verify":["true"],"reversibility":"1","foreach":"${tasks.x.output.items}"}`)
 	}
 	list, cfg := doneFor(1), testConfig()
 	list.Output = &runner.Output{Value: json.RawMessage(`{"items":["k"]}`)}
+	cfg.Precheck = true
 	session := func(b *fixture) {
-		b.Items, b.runner.results["x"] = items, []runner.Result{list}
+		b.Items, b.runner.results["x"] = items, []runner.Result{wrong("no"), list}
+		b.runner.results["g[k]"] = []runner.Result{wrong("no"), doneFor(1)}
+		b.Precheck = func(*State, int, event.PrecheckStarted) func(context.Context) counsel.Challenge {
+			return func(context.Context) counsel.Challenge { return counsel.Challenge{Go: true} }
+		}
 		b.run(t)
 	}
 	first := newFixture(t, mustPlan(t, text("List")), cfg)
@@ -176,10 +182,14 @@ func TestAttemptsAtItemsOfANewList(t *testing.T) {
 	again := resumed(t, text("List anew"), cfg, first.journal.events)
 	session(again)
 	var got []string
-	for _, b := range of[event.AttemptStarted](again.journal) {
-		got = append(got, attemptKey(b.Task, b.Attempt))
+	for _, e := range again.journal.events {
+		if j := jobOf(e.Body); j.task != "" || strings.Contains(j.key, "precheck") {
+			got = append(got, strings.TrimPrefix(j.key, "/"))
+		}
 	}
-	if want := []string{"x/1", "g[k]/1", "x/2", "g[k]/2"}; !slices.Equal(got, want) {
-		t.Errorf("attempts %q, want %q", got, want)
+	want := []string{"precheck-x-1", "x/1", "x/counsel-1", "x/2", "precheck-g[k]-1", "g[k]/1", "g[k]/counsel-1", "g[k]/2",
+		"precheck-x-2", "x/3", "x/counsel-2", "x/4", "precheck-g[k]-2", "g[k]/3", "g[k]/counsel-2", "g[k]/4"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -11,17 +11,21 @@ import (
 	"wavex/runner"
 )
 
+// numbers counts the starts of work at a task. They name its folders, so they go on after an edit of the task.
+type numbers struct {
+	Attempts, Panels, Prechecks int
+}
+
 // Task holds the run's knowledge of one task beyond the plan.
 type Task struct {
-	Status            event.Status
-	Key               string // content key
-	Wave              int    // from 1
-	Attempts          int    // number of starts, and the number of the last attempt
-	Tries             int    // first try and retries; MaxRetries bounds it
-	TransientFailures int    // starts in a row that failed through no fault of the task
-	Stuck             int    // stuckCount
-	Panels            int    // panels convened
-	Slot              int    // of the running attempt or panel; -1: none
+	Status event.Status
+	Key    string // content key
+	Wave   int    // from 1
+	numbers
+	Tries             int // first try and retries; MaxRetries bounds it
+	TransientFailures int // starts in a row that failed through no fault of the task
+	Stuck             int // stuckCount
+	Slot              int // of the running attempt or panel; -1: none
 
 	NotBefore time.Time // backoff
 	Continue  bool      // the next attempt continues Session
@@ -36,11 +40,10 @@ type Task struct {
 	Advice        *counsel.Verdict
 	PastAdvice    []string           // advice that was already followed
 	Challenge     *counsel.Challenge // for a task of reversibility 1; nil before its pre-check
-	Prechecks     int
-	Consulted     []string // experts asked
-	History       []string // reasons of failed attempts, oldest first
-	SameError     int      // failures in a row with the same signature as the last
-	LastSignature string   // that signature
+	Consulted     []string           // experts asked
+	History       []string           // reasons of failed attempts, oldest first
+	SameError     int                // failures in a row with the same signature as the last
+	LastSignature string             // that signature
 
 	Cost            budget.USD // attempts and panels
 	Refused         int        // tool calls of all attempts that the policy did not let run
@@ -132,7 +135,7 @@ type State struct {
 	openSpares []event.SpareStarted // spares, in the order of their start
 	costs      costs
 	durations  map[string]time.Duration // duration of the last successful attempt, by task, over all runs of the journal
-	strays     map[string]int           // numbers of the last attempts at tasks that are not in the plan, or not yet
+	strays     map[string]*numbers      // of tasks that are not in the plan, or not yet
 	openWork   map[string]event.Body    // attempts and panels that have not ended, by their ledger key
 	atCap      map[string]cappedAttempt // attempts on workers whose costs are unknown, by their ledger key
 	Counts     event.Counts
