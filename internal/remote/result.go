@@ -30,10 +30,12 @@ func (a *attempt) end(ctx context.Context, data []byte, end End) runner.Result {
 			res.Signature = runner.Signature(res.Reason, res.Detail)
 		}
 		return res
-	case NotTaken:
-		return ended(runner.Broken, "no worker took it in %s", a.QueueWait)
-	case Cancelled:
-		return ended(runner.Interrupted, "stopped before a worker took it: %v", cmp.Or(context.Cause(ctx), errCancelled))
+	case NotTaken, Cancelled:
+		cause := context.Cause(ctx)
+		if end == NotTaken && cause == nil {
+			return ended(runner.Broken, "no worker took it in %s", a.QueueWait)
+		}
+		return ended(runner.Interrupted, "stopped before a worker took it: %v", cmp.Or(cause, errCancelled))
 	case Refused:
 		return ended(runner.Broken, "the worker cannot read it: it has another key or another wavex")
 	}

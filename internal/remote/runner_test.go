@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -352,6 +353,29 @@ func TestCancelledAgain(t *testing.T) {
 	<-begun
 	cancel(errors.New("stopped by the test"))
 	if res := <-res; res.Outcome != runner.Interrupted || res.Cost == 0 || res.Priced == "cap" || engine.left.Load() >= 0 {
+		t.Errorf("%+v", res)
+	}
+}
+
+// An attempt that is stopped before a worker has taken it is not broken, also if the engine gives it up first.
+func TestStoppedBeforeItWasTaken(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, nil)
+	f.stop()
+	dir, req := f.request("a")
+	r := f.runner(dir)
+	engine := &deafEngine{Engine: f.engine}
+	engine.left.Store(math.MaxInt32)
+	r.Engine = engine
+	ctx, cancel := context.WithCancelCause(t.Context())
+	res := make(chan runner.Result, 1)
+	go func() { res <- r.Attempt(ctx, req, runner.Hooks{}) }()
+	id := wire.ID("r-1", "a", 1)
+	testrepo.Must(t, f.engine.AwaitStart(t.Context(), id))
+	cancel(errors.New("stopped by the test"))
+	f.engine.End(id, remote.NotTaken)
+	if res := <-res; res.Outcome != runner.Interrupted || res.Cost != 0 ||
+		!strings.Contains(res.Reason, "stopped by the test") {
 		t.Errorf("%+v", res)
 	}
 }
