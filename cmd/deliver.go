@@ -179,8 +179,7 @@ func delivery(to *string) *value {
 // undeliver prints how the delivery is undone, and undoes it.
 func (b *rollback) undeliver(ctx context.Context) (err error) {
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
-	warn := func(err error) { fmt.Fprintln(b.std.Err, "wavex: warning:", err) }
-	space, err := workspace.Reattach(ctx, b.s.Plan, b.s.Config, warn)
+	space, err := workspace.Reattach(ctx, b.s.Plan, b.s.Config, b.warn)
 	if err != nil {
 		return usererr.Blocked(err)
 	}

@@ -188,12 +188,19 @@ func (b *rollback) otherTasksPaths(undone func(task int) bool) []string {
 	return out
 }
 
+// warn prints a warning.
+func (b *rollback) warn(err error) { fmt.Fprintln(b.std.Err, "wavex: warning:", err) }
+
 // filePath returns the absolute path of a file that a task declares.
 func (b *rollback) filePath(i int, file string) string {
 	return filepath.Join(b.s.Plan.Tasks[i].WorkDir(b.s.Config.Dir), filepath.FromSlash(file))
 }
 
 func (b *rollback) run(ctx context.Context) error {
+	if err := gitwork.CheckPrograms(gitwork.Options{Project: b.s.Config.Dir, Loop: b.s.Config.Loop, Run: b.s.Config.Run,
+		Warn: b.warn}); err != nil {
+		return usererr.Blocked(err)
+	}
 	points, err := gitwork.OpenCheckpoints(ctx, b.s.Config.Dir, b.s.Config.Run, os.Environ())
 	if err != nil {
 		return usererr.Blocked(fmt.Errorf(

@@ -89,7 +89,10 @@ func cleanRun(ctx context.Context, o Options, dry bool) (items []CleanupItem, er
 		return nil, err
 	}
 	m.state = *old
-	m.g = newGit(o.Project, o.Env)
+	if err := newManager(Options{Project: o.Project}).notePrograms(old, false); err != nil { // old runs need no warnings
+		return nil, err
+	}
+	m.g, m.repository = newGit(o.Project, o.Env).inRepository(o.Project)
 	if m.state.Mode == Worktree {
 		if err := m.findCheckout(ctx); err != nil {
 			return nil, err

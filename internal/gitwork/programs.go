@@ -74,6 +74,16 @@ func (m *Manager) notePrograms(old *savedState, session bool) error {
 	return nil
 }
 
+// CheckPrograms looks for changed programs as Reattach does, for a command that does not open the workspace of the run.
+// It returns an *Error for a new commondir file, and warns of other changes.
+func CheckPrograms(o Options) error {
+	old, err := readState(o.Loop.Worktree(o.Run, "json"))
+	if err != nil || old == nil {
+		return err
+	}
+	return newManager(o).notePrograms(old, false)
+}
+
 // programDigest identifies the content at path as runner.FileDigest does. For a directory of hooks, it includes what
 // the files there link to, and which of them may be executed.
 func programDigest(path string) string {

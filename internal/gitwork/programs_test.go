@@ -142,7 +142,7 @@ func TestChangedProgramsAreTold(t *testing.T) {
 	}
 }
 
-// Neither a delivery nor a resume begins in a repository to which an agent has added a commondir file.
+// No command begins its work in a repository to which an agent has added a commondir file.
 func TestCommonDirAfterASession(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
@@ -154,6 +154,11 @@ func TestCommonDirAfterASession(t *testing.T) {
 	must(t, os.WriteFile(planted, []byte(t.TempDir()+"\n"), 0o600))
 	for name, open := range map[string]func(context.Context, Options) (*Manager, error){
 		"delivery": Reattach, "resume": Open,
+		"clean": func(ctx context.Context, o Options) (*Manager, error) {
+			_, err := cleanRun(ctx, o, true)
+			return nil, err
+		},
+		"rollback": func(_ context.Context, o Options) (*Manager, error) { return nil, CheckPrograms(o) },
 	} {
 		if _, err := open(t.Context(), o); asProblem(err) == nil || asProblem(err).Problem != OtherRepo {
 			t.Errorf("%s: %v", name, err)
