@@ -38,7 +38,7 @@ func TestClosedPaths(t *testing.T) {
 		}
 	}
 	protect := &Protect{Patterns: []string{"prot", "none"}}
-	common := []string{".loop/journal.jsonl", ".git/hooks", ".git/config", ".mcp.json"}
+	common := []string{".loop/journal.jsonl", ".git/hooks", ".git/config", ".git/config.worktree", ".mcp.json"}
 	for name, c := range map[string]struct {
 		req      Request
 		has, not []string

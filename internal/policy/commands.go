@@ -196,16 +196,22 @@ func (s *shell) git(args []string) {
 			s.enter(always, plain[1], "*")
 		}
 	case "config":
-		if strings.Contains(flags, "--file") || strings.Contains(flags, "-f ") {
-			return
+		file := ".git/config" // near that of --worktree, which is closed with it
+		for i, a := range args {
+			if of, joined := strings.CutPrefix(a, "--file="); joined {
+				file = of
+			} else if (a == "-f" || a == "--file") && i+1 < len(args) {
+				file = args[i+1]
+			}
 		}
+		plain, _ = split(args[1:], "-f --file ")
 		reads := strings.Contains(flags, "--get") || strings.Contains(flags, "--list") || strings.Contains(flags, "-l ") ||
 			len(plain) < 2 && !strings.Contains(flags, "set") && !strings.Contains(flags, "edit")
 		if len(plain) > 0 && (plain[0] == "get" || plain[0] == "list") {
 			reads = true
 		}
 		if !reads && !strings.Contains(flags, "--global") && !strings.Contains(flags, "--system") {
-			s.write(".git/config", false)
+			s.write(file, false)
 		}
 	}
 }
@@ -354,6 +360,7 @@ func (s *shell) outputs(name string, args []string) {
 	if name == "tar" && (len(args) == 0 || !strings.Contains(args[0], "x")) {
 		return // it packs
 	}
+	elsewhere := false
 	for i, a := range args {
 		flag, value, joined := strings.Cut(a, "=")
 		if !joined && i+1 < len(args) {
@@ -361,11 +368,15 @@ func (s *shell) outputs(name string, args []string) {
 		}
 		for _, f := range strings.Fields(flags) {
 			if flag == f && value != "" && value != "-" {
+				elsewhere = true
 				s.write(value, false)
 				if name == "tar" || name == "unzip" || f == "-P" {
 					s.enter(always, value, "*")
 				}
 			}
 		}
+	}
+	if name == "tar" && !elsewhere && (!strings.HasPrefix(args[0], "--") || args[0] == "--extract") {
+		s.enter(always, ".", "*")
 	}
 }
