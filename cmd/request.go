@@ -16,6 +16,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/event"
+	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/request"
@@ -289,6 +290,9 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	finished, err := q.load()
 	if err = cmp.Or(err, o.run.readUser()); err != nil {
 		return err
+	}
+	if !o.planOnly && !o.offline { // before the request costs anything: this may start the program again
+		gitwork.EnterMounts(q.dir, o.run.want.Trees)
 	}
 	if !finished { // else the run is resumed, which reads nothing of the project's file
 		if err := o.run.readProject(q.dir); err != nil {
