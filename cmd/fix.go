@@ -13,6 +13,7 @@ import (
 	"wavex/internal/inspect/scan"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/proc"
 	"wavex/internal/report"
 	"wavex/internal/run"
 )
@@ -27,6 +28,7 @@ func runFix(ctx context.Context, args []string, o *verifyOptions, std Stdio) err
 	if err := o.run.readUser(); err != nil { // a resume reads nothing of the project's file
 		return err
 	}
+	_ = proc.Subreaper() // see runPlan
 	inner := *o.run
 	inner.output = "text" // stdout is for the verification
 	f := fixer{out: std.Err}

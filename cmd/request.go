@@ -294,6 +294,8 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	if !o.planOnly && !o.offline { // before the request costs anything: this may start the program again
 		gitwork.EnterMounts(q.dir, o.run.want.Trees)
 	}
+	_ = proc.Subreaper() // see runPlan
+
 	if !finished { // else the run is resumed, which reads nothing of the project's file
 		if err := o.run.readProject(q.dir); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"wavex/internal/inspect"
 	"wavex/internal/inspect/scan"
 	"wavex/internal/planfile"
+	"wavex/internal/proc"
 	"wavex/internal/report"
 	"wavex/internal/run"
 	"wavex/internal/runlog"
@@ -77,6 +78,7 @@ type verifyReport struct {
 }
 
 func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) error {
+	_ = proc.Subreaper() // see runPlan
 	v, err := openVerification(ctx, args, o, std)
 	if err != nil {
 		return err
