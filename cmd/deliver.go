@@ -68,11 +68,12 @@ func projectFlag(c *cobra.Command, to *string) {
 }
 
 func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
-	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
 	r, err := findJournaledRun(o.project, o.run)
 	if err != nil {
 		return err
 	}
+	gitwork.EnterMounts(r.config.Dir, "")
+	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
 	d, err := r.deliver(ctx, o.method, std.Err)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/forecast"
+	"wavex/internal/gitwork"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/notify"
@@ -216,6 +217,8 @@ func (r *invocation) settle(past []event.Event, dir string) (old *event.Config, 
 	if err := o.readUser(); err != nil {
 		return nil, err
 	}
+	// This may start the program again: nothing is asked, printed or started before it.
+	gitwork.EnterMounts(dir, o.want.Trees)
 	if old, err = r.chooseRun(past, dir); err != nil {
 		return nil, err
 	}

@@ -78,6 +78,7 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 		return err
 	}
 	s := past.State
+	gitwork.EnterMounts(s.Config.Dir, "")
 	b := rollback{opts: o, std: std, s: s, events: past.Events}
 	if err := b.resolveTarget(); err != nil {
 		return err

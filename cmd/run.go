@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -300,25 +299,10 @@ func moneyFlags(c *cobra.Command, o *runOptions, help string) {
 		"a price table (JSON) that overrides the built-in one, for attempts whose cost the CLI did not report")
 }
 
-// enterMounts gives this process a mount namespace if the run needs one.
-func (o *runOptions) enterMounts() error {
-	if err := o.readUser(); err != nil {
-		return err
-	}
-	dir, err := os.Getwd()
-	if err == nil {
-		gitwork.EnterMounts(dir, o.want.Trees)
-	}
-	return err
-}
-
 // runPlan runs run and resume.
 func runPlan(ctx context.Context, o *runOptions, std Stdio) error {
 	// Call this before the first process starts: without it, the sweep after each process scans the
 	// whole machine. If the system does not support it, the run continues.
-	if err := o.enterMounts(); err != nil {
-		return err
-	}
 	_ = proc.Subreaper()
 	r, err := prepare(ctx, o, std)
 	if err != nil {

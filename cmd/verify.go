@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/event"
+	"wavex/internal/gitwork"
 	"wavex/internal/inspect"
 	"wavex/internal/inspect/scan"
 	"wavex/internal/planfile"
@@ -110,6 +111,7 @@ func openVerification(ctx context.Context, args []string, o *verifyOptions, std 
 		v.State = past.State
 		v.Events = past.Events
 		v.Dir = past.State.Config.Dir
+		gitwork.EnterMounts(v.Dir, "")
 		if err := run.CheckAgreement(past.Events, past.State.Config, v.Plan, nil); err != nil {
 			return nil, err
 		}
