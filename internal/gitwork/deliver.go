@@ -33,7 +33,7 @@ import (
 // delivery is not possible.
 func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Delivery, error) {
 	if m.state.Mode != Worktree {
-		return Delivery{How: "shared", Why: "the work is in the project's directory"}, nil
+		return deliverShared(how)
 	}
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
@@ -87,6 +87,35 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 	}
 	return d, &Error{BadMode, fmt.Sprintf("there is no delivery %q", how),
 		"it is auto, branch, ff, push, pr, or patch FILE"}
+}
+
+// wayOf returns the first word of a way of delivery.
+func wayOf(how string) string {
+	way, _, _ := strings.Cut(strings.TrimSpace(how), " ")
+	return way
+}
+
+// deliverShared says where the work of a run in the project's directory is.
+func deliverShared(how string) (Delivery, error) {
+	d := Delivery{How: "shared", Why: "the work is in the project's directory"}
+	if wayOf(how) == "push" { // of each job in CI
+		d.Why += ", and nothing is pushed"
+	}
+	return d, CheckShared(how)
+}
+
+// CheckShared returns an *Error if a run without commits, in the project's directory, cannot be delivered in this way.
+func CheckShared(how string) error {
+	e := &Error{BadMode, "", "run with --isolation worktree, or commit the work yourself"}
+	switch wayOf(how) {
+	case "pr":
+		e.Text = "no pull request can be opened: tasks work in the project's directory, and make no commits"
+	case "patch":
+		e.Text = "no patch can be written: tasks work in the project's directory, and make no commits"
+	default:
+		return nil
+	}
+	return e
 }
 
 // readCheckout reads the current state of the user's checkout.

@@ -275,4 +275,8 @@ func TestPushInSharedDirectory(t *testing.T) {
 	if len(b.warnings) != 1 || !strings.Contains(b.warnings[0], "nothing is pushed") {
 		t.Errorf("it warns %q", b.warnings)
 	}
+	d, err := b.Manager.Deliver(t.Context(), "push", true)
+	if err != nil || !strings.Contains(d.Why, "nothing is pushed") {
+		t.Errorf("the delivery is %+v, %v", d, err)
+	}
 }

@@ -72,7 +72,13 @@ func Open(ctx context.Context, p *plan.Plan, c event.Config, base string, cutOff
 	if space.Restored() {
 		say("the commits of the run were not in this repository: restored from " + loop.Name)
 	}
-	if c.Deliver == "push" && space.Mode() == gitwork.Shared {
+	if space.Mode() != gitwork.Shared {
+		return t, nil
+	}
+	if err := gitwork.CheckShared(c.Deliver); err != nil && !c.MadeUp {
+		return nil, errors.Join(usererr.Blocked(err), space.Close(context.WithoutCancel(ctx)))
+	}
+	if c.Deliver == "push" {
 		warn(errors.New("nothing is pushed: tasks work in the project's directory; --isolation worktree makes commits"))
 	}
 	return t, nil
