@@ -10,6 +10,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/textfmt"
+	"wavex/internal/usererr"
 )
 
 // paramFlags are the flags with values for the parameters of a plan.
@@ -53,6 +54,22 @@ func (o *paramFlags) load(path, run string) (*plan.Plan, []plan.Diagnostic, []pl
 	p, diags, err := planfile.LoadWith(path, run, plan.ParamOptions{Given: given})
 	return p, diags, given, err
 }
+
+// loadAll reads a plan without a run, each of whose parameters must have a value.
+func (o *paramFlags) loadAll(path string) (*plan.Plan, error) {
+	given, err := o.given()
+	if err != nil {
+		return nil, err
+	}
+	p, diags, err := planfile.LoadWith(path, "", plan.ParamOptions{Given: given, Required: true})
+	if err == nil && p == nil {
+		err = usererr.Plan(diags)
+	}
+	return p, err
+}
+
+// isGiven reports whether the flags have values.
+func (o *paramFlags) isGiven() bool { return o.file != "" || len(o.set) > 0 }
 
 // printParams lists the parameters of a plan.
 func printParams(w io.Writer, params []plan.Param) {

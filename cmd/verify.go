@@ -64,6 +64,8 @@ rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 	f.Var(number(&o.rounds, 1), "max-fix-rounds", "maximum number of rounds of --fix")
 	groupFlags(c, "Checks and review", "fix", "max-fix-rounds")
 	runFlags(c, o.run)
+	o.run.params.add(c)
+	groupFlags(c, "Work")
 	return c
 }
 
@@ -112,18 +114,20 @@ func openVerification(ctx context.Context, args []string, o *verifyOptions, std 
 		v.Events = past.Events
 		v.Dir = past.State.Config.Dir
 		gitwork.EnterMounts(v.Dir, "")
+		if o.run.params.isGiven() {
+			return nil, usage("--set and --params are for a plan without a run; run %s has its values",
+				past.State.Config.Run)
+		}
 		if err := run.CheckAgreement(past.Events, past.State.Config, v.Plan, nil); err != nil {
 			return nil, err
 		}
 	case len(args) == 0 || !errors.As(err, &none):
 		return nil, err
 	default:
-		p, _, loadErr := planfile.Load(args[0], "")
-		if loadErr != nil || p == nil {
-			return nil, errors.Join(loadErr, err)
+		if v.Plan, err = o.run.params.loadAll(args[0]); err != nil {
+			return nil, err
 		}
-		v.Plan = p
-		if v.Dir, err = planfile.ProjectDir(p); err != nil {
+		if v.Dir, err = planfile.ProjectDir(v.Plan); err != nil {
 			return nil, err
 		}
 	}
