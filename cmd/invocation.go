@@ -60,12 +60,13 @@ type invocation struct {
 }
 
 // prepare reads everything, refuses a run that cannot work, and only then writes. So a wrong plan
-// or a missing CLI leaves nothing behind.
-func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error) {
-	r := &invocation{opts: o, std: std, secrets: secret.New(os.Environ()), stopKeys: make(chan bool, 4)}
+// or a missing CLI leaves nothing behind. A signal ends the processes that it has started.
+func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err error) {
+	ctx, stopped := withSignalCancel(ctx)
+	defer func() { r, err = unlessStopped(ctx, r, err, stopped(), std) }()
+	r = &invocation{opts: o, std: std, secrets: secret.New(os.Environ()), stopKeys: make(chan bool, 4)}
 	r.notices.to = std.Err
-	err := r.load()
-	if err != nil {
+	if err := r.load(); err != nil {
 		return nil, err
 	}
 	if err := r.checkTrust(ctx); err != nil {
@@ -109,9 +110,8 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error)
 		// The CLI puts its session into the environment of every tool command (observed on claude 2.1.197).
 		OwnerSession: os.Getenv("CLAUDE_CODE_SESSION_ID"),
 		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: std.watchdogArgv(), Wall: w,
-		Workers: elsewhere,
-		Grace:   o.grace, Chair: o.chair, OverAPI: r.counselOverAPI(), AutoLearn: o.autoLearn, Webhooks: r.webhooks,
-		WebhookSecret: os.Getenv(webhookSecretVar), AgreeToPlan: r.agreeToPlan(ctx),
+		Workers: elsewhere, Grace: o.grace, Chair: o.chair, OverAPI: r.counselOverAPI(), AutoLearn: o.autoLearn,
+		Webhooks: r.webhooks, WebhookSecret: os.Getenv(webhookSecretVar), AgreeToPlan: r.agreeToPlan(ctx),
 		Err: &r.notices, Notices: o.output == "text",
 	})
 	if err != nil {
@@ -120,6 +120,18 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (*invocation, error)
 	}
 	r.config = r.session.Config()
 	return r, nil
+}
+
+// unlessStopped returns r and err, or if a signal has come, an error with its exit code.
+func unlessStopped(ctx context.Context, r *invocation, err error, code int, std Stdio) (*invocation, error) {
+	if code == 0 {
+		return r, err
+	}
+	if err == nil {
+		r.close(ctx)
+	}
+	fmt.Fprintln(std.Err, "wavex: interrupted before the first attempt; give the command again to go on")
+	return nil, exitCode(code)
 }
 
 // load reads the plan and the journal, decides between a new run and a resume, and configures the run.

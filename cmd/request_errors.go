@@ -23,7 +23,7 @@ import (
 // returns the exit code.
 
 // withSignalCancel returns a context that a signal cancels. stopped stops listening and returns the
-// signal's exit code, or 0 if there was none.
+// signal's exit code, or 0 if there was none: then the context goes on, since others may have it.
 func withSignalCancel(ctx context.Context) (_ context.Context, stopped func() int) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	in := notifyStopSignals()
@@ -40,9 +40,7 @@ func withSignalCancel(ctx context.Context) (_ context.Context, stopped func() in
 	return ctx, func() int {
 		signal.Stop(in)
 		close(quit)
-		code := <-done
-		cancel(nil)
-		return code
+		return <-done
 	}
 }
 

@@ -89,7 +89,7 @@ func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) 
 	if err := cmp.Or(o.run.readUser(), o.run.readProject(v.Dir)); err != nil {
 		return err
 	}
-	doc, err := v.Run(ctx, func(doc *scan.Document) error { return v.Record(doc, 0, 0, "") })
+	doc, err := inspectWork(ctx, v, std, func(doc *scan.Document) error { return v.Record(doc, 0, 0, "") })
 	if err != nil {
 		return err
 	}
@@ -100,6 +100,18 @@ func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) 
 		return exitCode(event.ExitFailed)
 	}
 	return nil
+}
+
+// inspectWork makes the verification. A signal ends its checks, and nothing is recorded.
+func inspectWork(ctx context.Context, v *inspect.Inspection, std Stdio,
+	then func(*scan.Document) error) (*scan.Document, error) {
+	ctx, stopped := withSignalCancel(ctx)
+	doc, err := v.Run(ctx, then)
+	if code := stopped(); code != 0 {
+		fmt.Fprintln(std.Err, "wavex: interrupted")
+		return nil, exitCode(code)
+	}
+	return doc, err
 }
 
 // openVerification finds the work to verify. It needs no run: a plan suffices.
