@@ -203,7 +203,9 @@ func (m *Manager) writePatch(ctx context.Context, d Delivery, file string) (Deli
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(m.opts.Project, filepath.FromSlash(file))
 	}
-	text, err := m.g.output(ctx, "-c", "format.attach=false", "format-patch", "--stdout", "--binary", "--no-signature",
+	// The settings of the repository may make patches for people, which git am does not take.
+	text, err := m.g.output(ctx, "-c", "format.attach=false", "-c", "format.noprefix=false", "format-patch", "--stdout",
+		"--binary", "--no-signature", "--no-cover-letter", "-U3", "--src-prefix=a/", "--dst-prefix=b/",
 		m.state.Base+".."+d.Commit)
 	if err != nil {
 		return d, err
@@ -214,7 +216,7 @@ func (m *Manager) writePatch(ctx context.Context, d Delivery, file string) (Deli
 	if err := maybe.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
 		return d, err
 	}
-	d.How, d.Ref, d.Command = "patch", file, "git am "+plan.ShellQuote(file)
+	d.How, d.Ref, d.Command = "patch", file, "git am --keep-cr "+plan.ShellQuote(file)
 	return d, nil
 }
 

@@ -67,7 +67,7 @@ func TestDeliver(t *testing.T) {
 		{"ff", "mine\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "not committed: x",
 			Failed: true}},
 		{"branch", "x\n", true, event.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take}},
-		{"patch " + patch, "x\n", true, event.DeliveryEnded{How: "patch", Ref: patch, Command: "git am " + patch}},
+		{"patch " + patch, "x\n", true, event.DeliveryEnded{How: "patch", Ref: patch, Command: "git am --keep-cr " + patch}},
 		{"patch", "x\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: "needs a file", Failed: true}},
 		{"mail", "x\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: `no delivery "mail"`,
 			Failed: true}},
