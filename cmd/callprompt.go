@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/spf13/pflag"
 
 	"wavex/internal/question"
 	"wavex/internal/safefile"
@@ -92,15 +94,16 @@ func elsewhere(err error) string {
 // allowAlways adds a pattern to policy.allow of the user's settings file.
 func (r *invocation) allowAlways(pattern string) {
 	path := userSettings()
-	if err := addAllowed(path, pattern); err != nil {
+	if err := addAllowed(path, pattern, r.opts.known()); err != nil {
 		fmt.Fprintf(r.std.Err, "wavex: warning: %s: %v\nto allow %s for good, add it to policy.allow there\n", path, err,
 			textfmt.Line(pattern))
 	}
 }
 
 // addAllowed adds a pattern to policy.allow of a settings file. The rest of the file stays as it is, with its
-// permissions and a link to it.
-func addAllowed(path, pattern string) error {
+// permissions and a link to it. A file that would have a mistake then stays as a whole. known are the flags that
+// settings files may set.
+func addAllowed(path, pattern string, known *pflag.FlagSet) error {
 	if path == "" {
 		return errors.New("there is no home directory")
 	}
@@ -121,6 +124,14 @@ func addAllowed(path, pattern string) error {
 	changed, err := withAllowed(string(text), pattern)
 	if err != nil {
 		return err
+	}
+	file := settingsFile{path: path, known: known}
+	values, err := file.parse(changed)
+	if err == nil && !slices.Contains(values["policy-allow"].values, pattern) {
+		err = errors.New("policy.allow cannot be found")
+	}
+	if err != nil {
+		return fmt.Errorf("adding to it is not possible: %w", err)
 	}
 	return safefile.Replace(path, []byte(changed), perm, true)
 }

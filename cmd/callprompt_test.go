@@ -70,6 +70,7 @@ func TestAnsweredElsewhereIsTold(t *testing.T) {
 // A pattern that is allowed for good is added to the settings file, and the rest of it stays as it is.
 func TestAddAllowed(t *testing.T) {
 	t.Parallel()
+	known := settingFlags(Root(Stdio{}))
 	for _, c := range []struct{ before, after string }{
 		{"", "policy:\n  allow: ['git push']\n"},
 		{"# mine\nplain: true", "# mine\nplain: true\npolicy:\n  allow: ['git push']\n"},
@@ -81,6 +82,9 @@ func TestAddAllowed(t *testing.T) {
 		{"policy: {allow: []}\n", "policy: {allow: ['git push']}\n"},
 		{"policy:\n  allow:\n    - curl # so\n", "policy:\n  allow:\n    - 'git push'\n    - curl # so\n"},
 		{"policy: 3\n", ""}, {"policy: {allow: 3}\n", ""}, {"policy: [\n", ""},
+		// wavex cannot add to these, and nothing else would be valid.
+		{"policy-allow: [curl]\n", ""}, {"policy: # so\n  allow: [curl]\n", ""}, {"\ufeffpolicy:\n  allow: [curl]\n", ""},
+		{"{plain: true}\n", ""}, {"plain: true\n...\n", ""}, {"plain: true\n---\n", ""},
 	} {
 		path := filepath.Join(t.TempDir(), "wavex", "config.yaml")
 		if c.before != "" {
@@ -91,7 +95,7 @@ func TestAddAllowed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := addAllowed(path, "git push")
+		err := addAllowed(path, "git push", known)
 		want := c.after
 		if want == "" {
 			want = c.before
@@ -113,7 +117,7 @@ func TestAddAllowedToALink(t *testing.T) {
 	if err := os.Symlink(file, link); err != nil {
 		t.Skip(err)
 	}
-	if err := addAllowed(link, "git push"); err != nil {
+	if err := addAllowed(link, "git push", settingFlags(Root(Stdio{}))); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
