@@ -56,7 +56,9 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 		return err
 	}
 	in := p.Loop
-	gitwork.EnterMounts(filepath.Dir(string(in)), "")
+	if o.purge { // else the worktrees stay
+		gitwork.EnterMounts(filepath.Dir(string(in)), "")
+	}
 	if err := signalOwner(ctx, in, o.wait, std); err != nil {
 		return err
 	}
