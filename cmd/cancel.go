@@ -37,7 +37,8 @@ func newCancel(std Stdio) *cobra.Command {
 		Long: `cancel ends the run in .loop/ of the current directory (or of the plan's project
 directory) for good: it cannot be resumed, sessions of Claude Code are no longer
 held by it. A wavex at work is asked to stop first, with its running attempts
-interrupted, and waited for. The files stay; --purge removes .loop.
+interrupted, and waited for. The files stay; --purge removes .loop, also that of
+a request without a run.
 
 Exit status: 0 cancelled, 2 there is no unfinished run, 5 the wavex at work did
 not stop.`,
@@ -51,6 +52,9 @@ not stop.`,
 }
 
 func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) error {
+	if in, is := requestWithoutRun(args); is && o.purge {
+		return purgeRequest(ctx, in, o.wait, std)
+	}
 	p, err := findStoredRun(args)
 	if err != nil {
 		return err
@@ -81,6 +85,29 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 		return nil
 	}
 	return removeState(ctx, p.State.Config.Dir, in, lock.Unlock, std)
+}
+
+// requestWithoutRun returns the .loop directory that the arguments name, if its journal has no run, but a request.
+func requestWithoutRun(args []string) (in loop.Dir, is bool) {
+	in, _, err := findLoopDirLenient(args)
+	if err != nil {
+		return "", false
+	}
+	events, err := runlog.Read(in)
+	return in, err == nil && len(events) > 0 && runlog.Last(events) == nil
+}
+
+// purgeRequest removes a .loop directory that has no run.
+func purgeRequest(ctx context.Context, in loop.Dir, wait time.Duration, std Stdio) error {
+	if err := signalOwner(ctx, in, wait, std); err != nil {
+		return err
+	}
+	lock, err := runlog.Lock(in, "")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Unlock() }()
+	return removeState(ctx, filepath.Dir(string(in)), in, lock.Unlock, std)
 }
 
 // signalOwner asks the wavex process that holds the folder to stop, with the signals that its user

@@ -82,7 +82,11 @@ func removeState(ctx context.Context, dir string, in loop.Dir, unlock func() err
 		}
 	}
 	if err := os.RemoveAll(string(in)); err != nil {
-		return err
+		if left, unread := os.ReadDir(string(in)); unread != nil || len(left) > 0 {
+			return err
+		}
+		fmt.Fprintf(std.Err, "emptied %s; the directory itself stays: %v\n", in, err) // a mount
+		return nil
 	}
 	fmt.Fprintf(std.Err, "removed %s\n", in)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -70,6 +71,8 @@ func reportError(std Stdio, err error) event.ExitCode {
 		corrupt *journal.CorruptError
 		write   *journal.WriteError
 		path    *fs.PathError
+		link    *os.LinkError
+		call    *os.SyscallError
 	)
 	switch {
 	case errors.As(err, &code):
@@ -80,8 +83,8 @@ func reportError(std Stdio, err error) event.ExitCode {
 	case errors.As(err, &use):
 		fmt.Fprintln(std.Err, "wavex: "+use.Error())
 		return exitUsage
-	case errors.As(err, &blocked), errors.As(err, &locked), errors.As(err, &version),
-		errors.As(err, &corrupt), errors.As(err, &write), errors.As(err, &path):
+	case errors.As(err, &blocked), errors.As(err, &locked), errors.As(err, &version), errors.As(err, &corrupt),
+		errors.As(err, &write), errors.As(err, &path), errors.As(err, &link), errors.As(err, &call):
 		fmt.Fprintln(std.Err, "wavex: "+err.Error()+writeErrorAdvice(err))
 		return event.ExitBlocked
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -46,6 +47,9 @@ func TestUnwritableFileErrors(t *testing.T) {
 			[]string{"was stopped; put that right, then continue with: wavex resume 'my plan.json'"}},
 		"a file elsewhere that may not be read": {&fs.PathError{Op: "open", Path: filepath.Join(project, "x.loop", "y"),
 			Err: syscall.EACCES}, nil},
+		"a folder that cannot be moved": {fmt.Errorf("moving: %w", &os.LinkError{Op: "rename", Old: loop, New: "x",
+			Err: syscall.EBUSY}), nil},
+		"a call that fails": {os.NewSyscallError("bind", syscall.EADDRINUSE), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

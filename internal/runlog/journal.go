@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"wavex/internal/event"
@@ -273,7 +274,10 @@ func moveToBackup(dir loop.Dir) error {
 	}
 	defer func() { _ = lock.Unlock() }()
 	to := dir + backupMark + loop.Dir(NewID(time.Now()))
-	if err := os.Rename(string(dir), string(to)); err != nil {
+	if err := os.Rename(string(dir), string(to)); errors.Is(err, syscall.EBUSY) {
+		return fmt.Errorf("moving %s aside: %w; if it is a mount, unmount it, or empty it with: wavex cancel --purge",
+			dir, err)
+	} else if err != nil {
 		return fmt.Errorf("moving %s aside: %w", dir, err)
 	}
 	experts := to.Path(loop.Experts)
