@@ -76,7 +76,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	refs, notReached := remoteItems(ctx, dir, o.run, true)
 	items = append(items, refs...)
 	removable += len(refs)
-	yes := o.yes
+	yes, stuck := o.yes, error(nil)
 	if o.output == "text" && !o.yes {
 		printItems(std, items, "would remove")
 		if removable > 0 && canPrompt(std) {
@@ -86,9 +86,11 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 		}
 	}
 	if yes && removable > 0 {
+		listed := items
 		if items, err = gitwork.Clean(ctx, dir, o.run, false); err != nil {
 			return usererr.Blocked(err)
 		}
+		stuck = notRemoved(listed, items)
 		refs, notReached = remoteItems(ctx, dir, o.run, false)
 		items = append(items, refs...)
 		if o.output == "text" {
@@ -101,10 +103,25 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	case len(items) == 0:
 		fmt.Fprintln(std.Out, "nothing to clean")
 	}
-	if notReached != nil { // the rest was listed or removed
-		return usererr.Blocked(notReached)
+	if wrong := errors.Join(stuck, notReached); wrong != nil { // the rest was listed or removed
+		return usererr.Blocked(wrong)
 	}
 	return err
+}
+
+// notRemoved returns an error about the items that were listed for removal and stay, or nil.
+func notRemoved(listed, items []gitwork.CleanupItem) error {
+	due := map[string]bool{}
+	for _, it := range listed {
+		due[it.Name] = it.Removed
+	}
+	var errs []error
+	for _, it := range items {
+		if due[it.Name] && !it.Removed {
+			errs = append(errs, fmt.Errorf("not removed: %s %s: %s", it.Kind, it.Name, it.Why))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // remoteItems lists the refs of a run, or of all runs, on the git remotes of their workers, and removes them unless dry
