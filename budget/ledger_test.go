@@ -37,7 +37,7 @@ func TestCorrect(t *testing.T) {
 func TestDefaultIterations(t *testing.T) {
 	t.Parallel()
 	for tasks, want := range map[int]int{0: 10, 1: 10, 3: 10, 4: 25, 8: 25, 9: 50, 25: 50, 26: 52, 100: 200,
-		math.MaxInt: math.MaxInt} {
+		math.MaxInt / 2: math.MaxInt - 1, math.MaxInt/2 + 1: math.MaxInt, math.MaxInt: math.MaxInt} {
 		if got := DefaultIterations(tasks); got != want {
 			t.Errorf("%d tasks: %d, want %d", tasks, got, want)
 		}
@@ -312,6 +312,12 @@ func TestLimitErrorText(t *testing.T) {
 			"budget of $25 reached ($25.12 spent); raise it with --budget"},
 		{LimitError{Limit: LimitMoney, Value: 50_000, Spent: 30_000, Reserved: 12_500, Wanted: 10_000},
 			"budget of $0.05 has no room for $0.01 ($0.03 spent, $0.01 reserved); raise it with --budget"},
+		{LimitError{Limit: LimitMoney, Value: 1, Reserved: 1, Wanted: 1},
+			"budget of $0.000001 has no room for $0.000001 ($0.00 spent, $0.0000 reserved); raise it with --budget"},
+		{LimitError{Limit: LimitMoney, Value: 5e6, Spent: 1e6},
+			"budget of $5 has no room ($1.00 spent); raise it with --budget"},
+		{LimitError{Limit: LimitIterations, Value: 1, Reserved: 1, Wanted: 1},
+			"limit of 1 iterations has no room (0 made, 1 running); raise it with --max-iterations"},
 		{LimitError{Limit: LimitWave, Value: 5e6, Spent: 1e6, Wanted: 4_500_000},
 			"wave's budget of $5 has no room for $4.5 ($1.00 spent); raise it with --wave-budget"},
 		{LimitError{Limit: LimitIterations, Value: 10, Spent: 10},

@@ -32,12 +32,14 @@ func TestPriceErrorsHaveTheirPlace(t *testing.T) {
 			",\"below\": 10}}}}": `model "a", long: unknown field "below"`,
 		"{\"models\": {\"a\": {" + rates + ",\n \"long\": {" + rates +
 			",\n\"above\": 1.5}}}}": `3:10: model "a", long: above: want a whole number, not 1.5`,
-		"{}\n {}":              `2:2: something follows`,
-		"{\n\"date\":":         `2:8: unexpected EOF`,
-		"{\"date\" \"x\"}":     `1:9: `,
-		"{\"models\": {\n}}}":  `2:3: something follows`,
-		"{\"date\": tomorrow}": `1:10: `,
-		"tomorrow":             `1:2: invalid character`,
+		"{}\n {}":                               `2:2: something follows`,
+		"{\n\"date\":":                          `2:8: unexpected EOF`,
+		"{\"date\" \"x\"}":                      `1:9: `,
+		"{\"models\": {\n}}}":                   `2:3: something follows`,
+		"{\"date\": tomorrow}":                  `1:10: invalid character`,
+		"{\"unit\": euro}":                      `1:10: invalid character`,
+		"{\"models\": {\"a\": {\"input\": x}}}": `1:28: invalid character`,
+		"tomorrow":                              `1:2: invalid character`,
 	} {
 		_, err := LoadPrices([]byte(text))
 		var e *PriceError

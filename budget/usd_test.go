@@ -47,7 +47,7 @@ func TestUSDTexts(t *testing.T) {
 func TestFromFloat(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[float64]USD{0.00765: 7_650, 0.0306: 30_600, 1e-7: 0, -0.5: -500_000, 1e300: math.MaxInt64,
-		-1e300: math.MinInt64, math.Inf(1): 0, math.Inf(-1): 0} {
+		-1e300: math.MinInt64, math.MaxInt64 / 1e6: math.MaxInt64, math.Inf(1): 0, math.Inf(-1): 0} {
 		if got := FromFloat(in); got != want {
 			t.Errorf("%v: %d, want %d", in, got, want)
 		}
