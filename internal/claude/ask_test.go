@@ -5,6 +5,7 @@ package claude
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,10 +121,10 @@ func TestAskWithoutAPlace(t *testing.T) {
 func TestAskStopped(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script{})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("by\nme"))
 	if a := b.agent.Ask(ctx, runner.Question{LogDir: b.logs}); a.Outcome != runner.Interrupted ||
-		!strings.Contains(a.Reason, "canceled") {
+		a.Reason != "stopped before it began: by me" {
 		t.Errorf("answer = %+v", a)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"wavex/internal/claude/statement"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/runner"
 )
@@ -305,6 +306,9 @@ func checkLogFiles(t *testing.T, b *fixture, r runner.Result) {
 	if !reflect.DeepEqual(back, r) {
 		t.Errorf("result.json\n%+v\nis not what was returned\n%+v", back, r)
 	}
+	if open := openBelow(b.logs); open != nil {
+		t.Errorf("files are open: %q", open)
+	}
 	if prompt, err := os.ReadFile(filepath.Join(b.logs, loop.PromptFile)); err != nil || string(prompt) != b.req.Prompt {
 		t.Errorf("prompt.md: %v", err)
 	}
@@ -313,7 +317,7 @@ func checkLogFiles(t *testing.T, b *fixture, r runner.Result) {
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script{Steps: then(prints(initLine, textLine), step{Touch: "working"}, step{Await: "interrupt"},
-		step{Print: aborted}, step{EOF: true})})
+		callback("before", "t", "make"), step{Await: whyStopped}, step{Print: aborted}, step{EOF: true})})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	b.agent.Observe = func(o runner.Observation) {
 		if o.Kind == "text" {
@@ -334,26 +338,51 @@ func TestInterrupted(t *testing.T) {
 }
 
 // An agent that does not exit after its turn gets SIGTERM, so that it can end by itself. Its result counts, also if the
-// run is stopped meanwhile.
+// run is stopped meanwhile, but not that of a turn before the one in which it is stopped.
 func TestTerminatedAfterItsTurn(t *testing.T) {
 	t.Parallel()
-	for _, grace := range []time.Duration{time.Millisecond, time.Hour} {
+	for name, c := range map[string]struct {
+		grace time.Duration
+		last  string // the run is stopped when it is seen
+		want  runner.Outcome
+	}{
+		"by itself": {time.Millisecond, "", runner.Done}, "stopped": {time.Hour, limitLine, runner.Done},
+		"stopped in a later turn": {time.Hour, textLine, runner.Interrupted},
+	} {
 		b := setup(t, script{Steps: then(prints(initLine), step{Term: new(3)}, step{Print: resultGood},
-			step{Print: limitLine}, step{Hang: true})})
-		b.agent.Grace, b.agent.StopWait.Terminate = grace, time.Minute
+			step{Print: c.last}, step{Hang: true})})
+		b.agent.Grace, b.agent.StopWait = c.grace, StopWait{Interrupt: time.Minute, Close: 1, Terminate: time.Minute}
 		ctx, stop := context.WithCancelCause(t.Context())
 		b.agent.Observe = func(o runner.Observation) {
-			if o.Kind == "rate_limit" && grace == time.Hour {
+			if o.Kind == "rate_limit" || o.Kind == "text" {
 				stop(errors.New("enough"))
 			}
 		}
-		r := b.attempt(ctx)
+		req, err := b.local().PrepareTurn(b.req)
+		must(err)
+		began := time.Now()
+		r := b.agent.Turn(ctx, req, nil)
 		stop(nil)
-		if r.ExitCode != 3 || r.Duration >= time.Minute || r.Priced != "result" ||
-			grace == time.Millisecond && r.Outcome != runner.Done || strings.Contains(r.Reason, "exit code") {
-			t.Errorf("grace %s: exit code %d after %s: %+v", grace, r.ExitCode, r.Duration, r)
+		if r.ExitCode != 3 || time.Since(began) >= time.Minute || r.Outcome != c.want {
+			t.Errorf("%s: exit code %d after %s: %+v", name, r.ExitCode, time.Since(began), r)
 		}
 	}
+}
+
+// A process that ended by itself was not stopped, and one that does not read keeps nobody waiting.
+func TestStopOfAnEndedProcess(t *testing.T) {
+	t.Parallel()
+	b := setup(t, script{Steps: []step{{EOF: true}, {Exit: code(0)}}})
+	c := b.agent.NewSpare(b.local(), b.req).start()
+	c.close()
+	<-c.p.Done()
+	c.stop(errors.New("enough"), false)
+	if c.end.stop != nil || c.transcript.calls.stopping {
+		t.Errorf("it was stopped: %+v", c.end)
+	}
+	c.say = make(chan []byte)
+	c.send([]byte("nobody reads"))
+	c.discard()
 }
 
 // An agent that answers an interrupt late, and then hangs, is ended as well.
@@ -425,6 +454,12 @@ func TestOrphanIsSwept(t *testing.T) {
 	if r.Outcome != runner.Done || !r.Contained {
 		t.Fatalf("result = %+v", r)
 	}
+	checkSwept(t, pidFile)
+}
+
+// checkSwept reports the process of a file as an error if it is alive.
+func checkSwept(t *testing.T, pidFile string) {
+	t.Helper()
 	data, err := os.ReadFile(pidFile)
 	if err != nil {
 		t.Fatal(err)
@@ -533,8 +568,8 @@ func TestArguments(t *testing.T) {
 		{plan.Settings{AllowedTools: []string{"ListAgents", "SendMessage(T-001)"}}, false,
 			"--permission-mode acceptEdits --allowedTools ListAgents --strict-mcp-config --session-id S --settings " +
 				`{"permissions":{"allow":["SendMessage(T-001)"]}}`},
-		{plan.Settings{MCPConfig: "inherit", PermissionMode: "plan"}, false, "--permission-mode plan " + without +
-			" --session-id S"},
+		{plan.Settings{MCPConfig: "inherit", PermissionMode: "plan", MaxTurns: 1}, false, "--permission-mode plan " +
+			without + " --max-turns 1 --session-id S"},
 		{plan.Settings{MCPConfig: "mcp.json"}, false, "--permission-mode acceptEdits " + without +
 			" --mcp-config mcp.json --strict-mcp-config --session-id S"},
 		{plan.Settings{AppendSystemPrompt: strings.Repeat("x", argumentMax+1)}, false,
@@ -596,8 +631,9 @@ func TestResumeOpensANewSessionOnce(t *testing.T) {
 	lost := []step{{Read: true}, {Print: with(aborted, `"num_turns":2`, `"num_turns":0`, `"errors"`, `"errors"`,
 		`"terminal_reason":"aborted_tools"`, `"errors":["No conversation found with session ID: x"]`, "0.00625", "0")},
 		{Stderr: "No conversation found"}, {Exit: code(1)}}
-	b := setup(t, script{Steps: then(prints(initLine, resultGood), step{EOF: true}),
-		With: map[string][]step{"--resume": lost}})
+	b := setup(t, script{})
+	b.rewrite(script{Steps: then(prints(initLine, resultGood), step{EOF: true}),
+		With: map[string][]step{b.req.Session: lost}})
 	b.req.Resume = true
 	if r := b.attempt(t.Context()); r.Outcome != runner.Done || !r.SessionReplaced || r.Cost != 6250 {
 		t.Errorf("result = %+v", r)
@@ -669,9 +705,10 @@ func TestEdits(t *testing.T) {
 	data, err := json.Marshal(script{Steps: steps})
 	must(err)
 	must(os.WriteFile(b.script, data, 0o600))
+	b.agent.Grace = 0 // by default it has the time to exit
 	r := b.attempt(t.Context())
-	if want := map[string]int{"in.go": 2, "/else/x": 2}; !reflect.DeepEqual(r.Edits, want) {
-		t.Errorf("edits = %v, want %v", r.Edits, want)
+	if want := map[string]int{"in.go": 2, "/else/x": 2}; !reflect.DeepEqual(r.Edits, want) || r.ExitCode != 0 {
+		t.Errorf("edits = %v, want %v; exit code %d", r.Edits, want, r.ExitCode)
 	}
 }
 
@@ -706,7 +743,8 @@ func TestUnusableLogFolder(t *testing.T) {
 		b := setup(t, script{Steps: []step{{Dump: ran}, {Exit: code(1)}}})
 		must(os.MkdirAll(filepath.Join(b.logs, name, "full"), 0o700))
 		r := b.attempt(t.Context())
-		if _, err := os.Stat(ran); err == nil || r.Outcome != runner.Broken || r.Reason == "" {
+		if _, err := os.Stat(ran); err == nil || r.Outcome != runner.Broken || r.Reason == "" || !r.Contained ||
+			r.ExitCode != -1 {
 			t.Errorf("%s is a folder: %+v; %v", name, r, err)
 		}
 	}
@@ -738,8 +776,13 @@ func TestCheckStalled(t *testing.T) {
 
 func TestObservations(t *testing.T) {
 	t.Parallel()
-	b := setup(t, script{Steps: then(prints(initLine, retryLine, textLine, editLine, limitLine, resultGood),
-		step{EOF: true})})
+	b := setup(t, script{Steps: then(prints(initLine, retryLine, textLine, editLine, limitLine),
+		callback("before", "t", "make"), step{Await: `"deny"`}, step{Print: resultGood}, step{EOF: true})})
+	b.agent.Judge = func(runner.TurnRequest) policy.Judge {
+		return judgeFunc(func(policy.Call) policy.Decision {
+			return policy.Decision{Act: policy.Deny, Target: "make", Reason: "no"}
+		})
+	}
 	var got []string
 	b.agent.Observe = func(o runner.Observation) {
 		if o.Task != "T-001" || o.Attempt != 1 || strings.Contains(o.Text, "\n") {
@@ -753,7 +796,7 @@ func TestObservations(t *testing.T) {
 	b.req.Checks = []plan.Check{{Run: "true"}}
 	b.attempt(t.Context())
 	want := []string{"init: claude 2.1.197, claude-opus-4-8", "api_retry: 529 overloaded", "text: hello",
-		"tool: Edit /w/a.go", "rate_limit: rejected five_hour", "checking: 1 checks"}
+		"tool: Edit /w/a.go", "rate_limit: rejected five_hour", "denied: Bash make: no", "checking: 1 checks"}
 	if !slices.Equal(got, want) {
 		t.Errorf("observed %q, want %q", got, want)
 	}

@@ -172,6 +172,11 @@ func TestPersonDecides(t *testing.T) {
 				<-ctx.Done()
 				return true, ""
 			}},
+		{name: "the CLI ends", want: runner.Truncated, steps: []step{callback("before", "t", "git push"), {Exit: code(1)}},
+			person: func(ctx context.Context, _ policy.Question, _ context.CancelCauseFunc) (bool, string) {
+				<-ctx.Done()
+				return context.Cause(ctx) == errTimeout, ""
+			}},
 		{name: "wavex gives up", want: runner.Interrupted, steps: []step{callback("before", "t", "git push"),
 			{Await: `"deny","permissionDecisionReason":"wavex: the attempt is being stopped"`}, {Await: `"interrupt"`},
 			{Print: aborted}, {EOF: true}},
@@ -198,10 +203,30 @@ func TestPersonDecides(t *testing.T) {
 					return policy.Decision{Act: policy.Ask, Rule: "push", Target: policy.Target(c)}
 				})
 			}
-			if r := b.attempt(ctx); r.Outcome != tc.want || r.Refused != tc.denied {
-				t.Errorf("%s: %s; refusals %v", r.Outcome, r.Reason, r.Refusals)
+			if r := b.attempt(ctx); r.Outcome != tc.want || r.Refused != tc.denied || r.Duration >= time.Minute {
+				t.Errorf("%s: %s; refusals %v, after %s", r.Outcome, r.Reason, r.Refusals, r.Duration)
 			}
 		})
+	}
+}
+
+// A person is asked only where the plan leaves calls to a person, and one is there.
+func TestWhoIsAsked(t *testing.T) {
+	t.Parallel()
+	for _, rules := range [][]string{nil, {"push"}, {"push", "rm"}} {
+		for _, there := range []bool{false, true} {
+			a := &Agent{}
+			if there {
+				a.Person = func(context.Context, policy.Question, time.Duration) (bool, string) { return false, "" }
+			}
+			at := &turn{Agent: a}
+			at.req.Policy.Ask = rules
+			k, err := at.newConversation(false, "")
+			if asks := there && rules != nil; err != nil || (k.person != nil) != asks ||
+				(k.transcript.calls.askTimeout > 0) != asks {
+				t.Errorf("rules %q, a person %v: asked %v, %v", rules, there, k.person != nil, err)
+			}
+		}
 	}
 }
 

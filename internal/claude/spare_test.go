@@ -133,6 +133,12 @@ func TestSpareThatCannotStart(t *testing.T) {
 			t.Errorf("%s: it was started", name)
 			c.discard()
 		}
+		if open := openBelow(b.logs); open != nil {
+			t.Errorf("%s: files are open: %q", name, open)
+		}
+	}
+	if ok, lost := (*Spare)(nil).claim(nil); ok || lost != 0 {
+		t.Errorf("none fits: %v, lost %d", ok, lost)
 	}
 	b := setup(t, script{Steps: []step{{EOF: true}, {Exit: code(0)}}})
 	s, leave := runSpare(t, b)
@@ -145,7 +151,7 @@ func TestSpareThatCannotStart(t *testing.T) {
 // A spare that does not exit when its standard input is closed is ended in time.
 func TestSpareThatHangs(t *testing.T) {
 	t.Parallel()
-	b := setup(t, script{Steps: []step{{Print: initLine}, {Term: code(-1)}, {EOF: true}, {Hang: true}}})
+	b := setup(t, script{Steps: []step{{Print: initLine}, {Print: "words"}, {Term: code(-1)}, {EOF: true}, {Hang: true}}})
 	b.agent.StopWait = StopWait{Close: 10 * time.Millisecond, Terminate: 10 * time.Millisecond}
 	c := b.agent.NewSpare(b.local(), b.req).start()
 	if cost := c.discard(); cost != 0 {
@@ -194,10 +200,20 @@ func TestSpareThatIsNotUsed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t, script{Steps: c.steps})
+			orphan := filepath.Join(t.TempDir(), "pid")
+			b := setup(t, script{Steps: append([]step{{Orphan: orphan}}, c.steps...)})
+			b.agent.StopWait.Close = time.Hour // it exits by itself
+			started := b.agent.NewSpare(b.local(), b.req).start()
+			if cost := started.discard(); cost != c.cost {
+				t.Errorf("cost %d", cost)
+			}
+			checkSwept(t, orphan)
 			_, leave := runSpare(t, b)
 			if cost, used := leave(); used || cost != c.cost {
 				t.Errorf("used: %v, cost %d", used, cost)
+			}
+			if open := openBelow(b.logs); open != nil {
+				t.Errorf("files are open: %q", open)
 			}
 			if _, err := os.Stat(filepath.Join(b.logs, loop.StreamFile)); err == nil {
 				t.Error("there is a stream of an attempt that never was")

@@ -113,6 +113,7 @@ func TestRecoverCost(t *testing.T) {
 		{"half a result line", join(initLine, textLine) + resultGood[:300], flatPrices{}, 1341, "stream"},
 		{"a process shared with other attempts, by earlier versions: never below the cost",
 			join(sharedLine, cleared, initLine, textLine), flatPrices{}, 1341, "stream"},
+		{"the same, killed at once", join(sharedLine), flatPrices{}, 0, ""},
 		{"the same with a result", join(sharedLine, cleared, initLine, textLine, resultGood), flatPrices{}, 6250, "result"},
 		{"the same with a result of no turn", join(sharedLine, cleared, initLine, textLine, resultGood,
 			with0turns(resultGood)), flatPrices{}, 12500, "result"},
@@ -628,10 +629,39 @@ func TestFilesAreClosed(t *testing.T) {
 	if err := errors.Join(cost, calls); err != nil || plainText(at, "") != initLine {
 		t.Fatal(err)
 	}
-	open, _ := filepath.Glob("/proc/self/fd/*") // none but on Linux
-	for _, fd := range open {
-		if to, err := os.Readlink(fd); err == nil && to == at {
-			t.Errorf("%s is open", to)
+	if open := openBelow(dir); open != nil {
+		t.Errorf("files are open: %q", open)
+	}
+}
+
+// openBelow returns the files below a directory that this process has open; on Linux, elsewhere none.
+func openBelow(dir string) (open []string) {
+	all, _ := filepath.Glob("/proc/self/fd/*")
+	for _, fd := range all {
+		if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, dir+"/") {
+			open = append(open, to)
+		}
+	}
+	return open
+}
+
+// A stream that cannot be kept or read is a reason, unless the agent gave one.
+func TestStreamThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in   io.Reader
+		raw  io.Writer
+		want string
+	}{
+		"kept":       {strings.NewReader(initLine + "\n"), io.Discard, ""},
+		"not kept":   {strings.NewReader(initLine + "\n"), failing{}, "its stream could not be kept: file already closed"},
+		"not read":   {iotest.ErrReader(errors.New("broken")), io.Discard, "its stream could not be kept: broken"},
+		"with words": {strings.NewReader("words\n"), failing{}, "words"},
+	} {
+		a := &conversation{p: &proc.Process{Stdout: c.in}, transcript: listPriced()}
+		a.read(c.raw, nil)
+		if got := a.transcript.strayLine; got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
