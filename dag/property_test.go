@@ -212,6 +212,19 @@ func TestDescendantsAreTheClosure(t *testing.T) {
 				t.Fatalf("cone of %d: %v, want %v", i, got, want)
 			}
 		}
+		if m.n == 0 {
+			return
+		}
+		of := rapid.SliceOfN(rapid.IntRange(0, m.n-1), 0, 3).Draw(t, "of")
+		var want []int
+		for j := range m.n {
+			if slices.Contains(of, j) || slices.ContainsFunc(of, func(i int) bool { return c[i][j] }) {
+				want = append(want, j)
+			}
+		}
+		if got := g.WithBlockers(of...); !slices.Equal(got, want) {
+			t.Fatalf("%v with blockers: %v, want %v", of, got, want)
+		}
 	})
 }
 
