@@ -2,9 +2,13 @@ package check
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"wavex/internal/plan"
 	"wavex/internal/proc"
 )
 
@@ -31,6 +35,44 @@ func TestConclude(t *testing.T) {
 		var got Evidence
 		if got.conclude(tc.exit, tc.err, tc.stopped, 2*time.Second); got != tc.want {
 			t.Errorf("%+v, %v: %+v, want %+v", tc.exit, tc.err, got, tc.want)
+		}
+	}
+}
+
+// The output of a command is kept and passed on whole, and what it printed on stdout also alone.
+func TestStdoutApart(t *testing.T) {
+	t.Parallel()
+	var also strings.Builder
+	stdout := &proc.HeadBuffer{Max: 99}
+	exit, out, err := RunCommandApart(t.Context(), Place{Dir: t.TempDir(), Env: os.Environ()},
+		"echo one && echo two >&2 && echo three", &also, stdout)
+	if err != nil || exit.Code != 0 || stdout.String() != "one\nthree\n" {
+		t.Errorf("exit code %d, %v; stdout %q", exit.Code, err, stdout)
+	}
+	for _, word := range []string{"one", "two", "three"} {
+		if !strings.Contains(also.String(), word) || !strings.Contains(out.String(), word) {
+			t.Errorf("%q is not in %q or not in %q", word, also.String(), out)
+		}
+	}
+}
+
+// A check of a file does not leave it open.
+func TestCheckedFileIsClosed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.txt")
+	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	checks := []plan.Check{{File: "a.txt", Contains: "ex"}, {File: "a.txt", Matches: "x$"}}
+	e, err := Run(t.Context(), Place{Dir: dir}, checks)
+	if err != nil || !e[0].Passed {
+		t.Errorf("%+v, %v", e, err)
+	}
+	open, _ := filepath.Glob("/proc/self/fd/*") // on Linux
+	for _, fd := range open {
+		if to, err := os.Readlink(fd); err == nil && to == path {
+			t.Errorf("%s is open", to)
 		}
 	}
 }

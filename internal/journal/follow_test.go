@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,5 +171,127 @@ func TestFollowDamage(t *testing.T) {
 	var version *journal.VersionError
 	if _, _, err := journal.Follow(path).Next(); !errors.As(err, &version) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A mark is found in a journal that begins with its records, whatever follows them. A line that is cut off is no
+// record.
+func TestFindMark(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	log, _, err := journal.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(log.Append([]byte(`{"n":1}`)), log.Append([]byte(`{"n":2}`)), log.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	mark := log.Mark()
+	if err := log.Close(); err != nil || mark.Records != 2 {
+		t.Errorf("%+v, %v", mark, err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := string(text)
+	for name, c := range map[string]struct {
+		text        string
+		found, more bool
+	}{
+		"the same":       {whole, true, false},
+		"a cut line":     {whole + `{"n":`, true, false},
+		"a record":       {whole + `{"n":3}` + "\n", true, true},
+		"an empty line":  {whole + "\n", true, true},
+		"far behind":     {whole + strings.Repeat("x", 200_000) + "\n", true, true},
+		"another record": {strings.Replace(whole, "2", "3", 1), false, false},
+		"a record less":  {whole[:len(whole)-1], false, false},
+		"nothing":        {"", false, false},
+	} {
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if found, more, err := mark.Find(path); found != c.found || more != c.more || err != nil {
+			t.Errorf("%s: found %v, more %v, %v", name, found, more, err)
+		}
+	}
+	if found, more, err := (journal.Mark{}).Find(path); found || more || err != nil {
+		t.Errorf("no mark: found %v, more %v, %v", found, more, err)
+	}
+	for place, fails := range map[string]bool{path + "none": false, t.TempDir(): true, "/proc/self/mem": true} {
+		if _, err := os.Stat("/proc/self/mem"); err != nil && strings.HasPrefix(place, "/proc") {
+			continue // a file that cannot be read, on Linux
+		}
+		if found, more, err := mark.Find(place); found || more || (err != nil) != fails {
+			t.Errorf("%s: found %v, more %v, %v", place, found, more, err)
+		}
+	}
+}
+
+// Select returns the wanted records, of any length, and names the line of one that was changed.
+func TestSelect(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	all := func([]byte) bool { return true }
+	if got, err := journal.Select(path, all); got != nil || err != nil {
+		t.Errorf("without a journal: %q, %v", got, err)
+	}
+	log, _, err := journal.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 600<<10)
+	put := []string{`{"n":1}`, `{"n":2,"long":"` + long + `"}`, `{"n":3,"long":"` + long + `y"}`, `{"n":4}`}
+	for _, r := range put {
+		err = errors.Join(err, log.Append([]byte(r)))
+	}
+	if err := errors.Join(err, log.Sync(), log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	texts := func(wanted func([]byte) bool) (texts []string) {
+		got, err := journal.Select(path, wanted)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, r := range got {
+			texts = append(texts, string(r))
+		}
+		return texts
+	}
+	if got := texts(all); !slices.Equal(got, put) {
+		t.Errorf("of %d records %d are read", len(put), len(got))
+	}
+	odd := func(text []byte) bool {
+		return strings.Contains(string(text), `"n":1`) || strings.Contains(string(text), "y")
+	}
+	if got := texts(odd); !slices.Equal(got, []string{put[0], put[2]}) {
+		t.Errorf("%d records are read", len(got))
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, changed := range map[int]string{4: strings.Replace(string(text), `"n":3`, `"n":5`, 1),
+		1: strings.Replace(string(text), "\n", " \n", 1)} {
+		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var corrupt *journal.CorruptError
+		if got, err := journal.Select(path, all); got != nil || err == nil ||
+			line > 1 && (!errors.As(err, &corrupt) || corrupt.Line != line) {
+			t.Errorf("line %d was changed: %d records, %v", line, len(got), err)
+		}
+	}
+	const unreadable = "/proc/self/mem" // on Linux
+	if _, err := os.Stat(unreadable); err == nil {
+		if got, err := journal.Select(unreadable, all); got != nil || err == nil {
+			t.Errorf("of a file that cannot be read: %q, %v", got, err)
+		}
+	}
+	open, _ := filepath.Glob("/proc/self/fd/*")
+	for _, fd := range open {
+		if to, err := os.Readlink(fd); err == nil && to == path {
+			t.Errorf("%s is open", to)
+		}
 	}
 }
