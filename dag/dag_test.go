@@ -225,3 +225,41 @@ func TestMistakesPanicWithMessages(t *testing.T) {
 		})
 	}
 }
+
+// A node that follows its blockers is in their highest wave, and one without blockers in the first.
+func TestWavesOfFollowers(t *testing.T) {
+	t.Parallel()
+	var b Builder
+	b.Edge(1, 0)
+	b.Edge(2, 1)
+	b.Edge(3, 2)
+	for name, c := range map[string]struct {
+		follow []int
+		want   []int
+	}{
+		"none": {nil, []int{1, 2, 3, 4}}, "all": {[]int{0, 1, 2, 3}, []int{1, 1, 1, 1}},
+		"one": {[]int{2}, []int{1, 2, 2, 3}},
+	} {
+		waves, total := b.Build(4).WavesWith(nil, func(i int) bool { return slices.Contains(c.follow, i) })
+		if !slices.Equal(waves, c.want) || total != c.want[3] {
+			t.Errorf("%s: %v of %d, want %v", name, waves, total, c.want)
+		}
+	}
+}
+
+// The largest node number is one below that of an int32.
+func TestLargestNode(t *testing.T) {
+	t.Parallel()
+	for n, panics := range map[int]bool{maxIndex: false, maxIndex + 1: true, -1: true} {
+		for _, e := range [][2]int{{n, 0}, {0, n}} {
+			func() {
+				defer func() {
+					if r := recover(); (r != nil) != panics {
+						t.Errorf("edge %v: %v", e, r)
+					}
+				}()
+				new(Builder).Edge(e[0], e[1])
+			}()
+		}
+	}
+}

@@ -39,7 +39,7 @@ func TestConclude(t *testing.T) {
 	}
 }
 
-// The output of a command is kept and passed on whole, and what it printed on stdout also alone.
+// The output of a command is kept and passed on whole, and its stdout also alone.
 func TestStdoutApart(t *testing.T) {
 	t.Parallel()
 	var also strings.Builder
@@ -56,7 +56,7 @@ func TestStdoutApart(t *testing.T) {
 	}
 }
 
-// A check of a file does not leave it open.
+// A check of a file does not leave it open. Blanks around its name do not count.
 func TestCheckedFileIsClosed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -64,9 +64,9 @@ func TestCheckedFileIsClosed(t *testing.T) {
 	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	checks := []plan.Check{{File: "a.txt", Contains: "ex"}, {File: "a.txt", Matches: "x$"}}
+	checks := []plan.Check{{File: "a.txt", Contains: "ex"}, {File: " a.txt\n", Matches: "^text$"}}
 	e, err := Run(t.Context(), Place{Dir: dir}, checks)
-	if err != nil || !e[0].Passed {
+	if err != nil || !e[0].Passed || !e[1].Passed {
 		t.Errorf("%+v, %v", e, err)
 	}
 	open, _ := filepath.Glob("/proc/self/fd/*") // on Linux

@@ -369,7 +369,7 @@ func TestTerminatedAfterItsTurn(t *testing.T) {
 	}
 }
 
-// A process that ended by itself was not stopped, and one that does not read keeps nobody waiting.
+// A process that ended by itself was not stopped, and a line for one that does not read is dropped.
 func TestStopOfAnEndedProcess(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script{Steps: []step{{EOF: true}, {Exit: code(0)}}})
@@ -381,7 +381,7 @@ func TestStopOfAnEndedProcess(t *testing.T) {
 		t.Errorf("it was stopped: %+v", c.end)
 	}
 	c.say = make(chan []byte)
-	c.send([]byte("nobody reads"))
+	c.send([]byte("not read"))
 	c.discard()
 }
 
