@@ -49,14 +49,8 @@ func newGit(dir string, parent []string) git {
 		"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":", "GIT_SEQUENCE_EDITOR": ":",
 		"GIT_PAGER": "cat", "PAGER": "cat", "LC_ALL": "C", "LANGUAGE": "", "GIT_OPTIONAL_LOCKS": "0",
 		"GIT_ASKPASS": "", "SSH_ASKPASS": "", "GCM_INTERACTIVE": "never", "GIT_ADVICE": "0", "GIT_MERGE_AUTOEDIT": "no",
-	})}.withEnv("GIT_CONFIG_COUNT=7",
-		"GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0",
-		"GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
-		"GIT_CONFIG_KEY_2=core.fsmonitor", "GIT_CONFIG_VALUE_2=false",
-		"GIT_CONFIG_KEY_3=submodule.recurse", "GIT_CONFIG_VALUE_3=false",
-		"GIT_CONFIG_KEY_4=commit.gpgSign", "GIT_CONFIG_VALUE_4=false",
-		"GIT_CONFIG_KEY_5=core.safecrlf", "GIT_CONFIG_VALUE_5=false",
-		"GIT_CONFIG_KEY_6=core.splitIndex", "GIT_CONFIG_VALUE_6=false")
+	})}.withConfig("gc.auto=0", "maintenance.auto=false", "core.fsmonitor=false", "submodule.recurse=false",
+		"commit.gpgSign=false", "core.safecrlf=false", "core.splitIndex=false")
 }
 
 // withEnv returns a copy of g with more environment variables. A variable that exists is replaced.
@@ -128,11 +122,18 @@ func (g git) run(ctx context.Context, args ...string) error {
 	return err
 }
 
-// withoutHooks returns a copy of g that runs none of the repository's hooks. The variable is that of git -c; a git
+// withConfig returns a copy of g with more settings, NAME=VALUE without quotes. The variable is that of git -c; a git
 // before 2.31 does not know GIT_CONFIG_COUNT.
-func (g git) withoutHooks() git {
-	return g.withEnv("GIT_CONFIG_PARAMETERS='core.hooksPath=" + os.DevNull + "'")
+func (g git) withConfig(settings ...string) git {
+	kv := "GIT_CONFIG_PARAMETERS="
+	for _, has := range filterEnv(g.env, kv) {
+		kv = has + " "
+	}
+	return g.withEnv(kv + "'" + strings.Join(settings, "' '") + "'")
 }
+
+// withoutHooks returns a copy of g that runs none of the repository's hooks.
+func (g git) withoutHooks() git { return g.withConfig("core.hooksPath=" + os.DevNull) }
 
 // runWithoutHooks runs git without the repository's hooks.
 func (g git) runWithoutHooks(ctx context.Context, args ...string) error {

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
+
+	"wavex/internal/proc/proctest"
 )
 
 // Settings are read as git reads them.
@@ -29,6 +32,20 @@ func TestSettings(t *testing.T) {
 		"false": false, "off": false, "": false} {
 		equal(t, value, isTrue(value), want)
 	}
+}
+
+// A git before 2.31, which does not know GIT_CONFIG_COUNT, has the settings of wavex, also after others are added.
+func TestOwnSettings(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	r.git("config", "gc.auto", "1")
+	g := newGit(r.dir, r.env).withoutHooks()
+	g.program = filepath.Join(t.TempDir(), "git")
+	proctest.Script(t, g.program, "#!/bin/sh\nunset GIT_CONFIG_COUNT\nexec git \"$@\"\n")
+	all, err := g.readSettings(t.Context())
+	must(t, err)
+	equal(t, "gc.auto", all.value("gc.auto"), "0")
+	equal(t, "core.hooksPath", all.value("core.hookspath"), os.DevNull)
 }
 
 // A folder without repository is known without git.
