@@ -34,7 +34,12 @@ func (r *repo) wave(m *Manager, project string) Integration {
 func TestPathWithSpaces(t *testing.T) {
 	t.Parallel()
 	r := newRepoAt(t, filepath.Join(t.TempDir(), "my own [project] ü'"), files{"a b/c d": "1\n"})
+	lock := ".git/" + runBranch("r1") + ".lock"
+	r.write(r.dir, files{lock: "\n"})
 	m := r.open(r.options("r1"))
+	if _, err := os.Lstat(filepath.Join(r.dir, lock)); err == nil {
+		t.Fatal("the lock of a killed git stays")
+	}
 	r.wave(m, r.dir)
 	equal(t, "delivery", r.deliver(m, "auto").How, "ff")
 	equal(t, "main", r.tree("main"), files{"a b/c d": "1\n", "by x": "x\n", "by y": "y\n"})

@@ -25,7 +25,7 @@ func (m *Manager) removeStaleLocks(ctx context.Context) error {
 		"refs/wavex/" + m.opts.Run + "/*.lock", "refs/wavex/" + m.opts.Run + ".run/*.lock", "refs/wavex/" + m.opts.Run +
 			".kept/*/*.lock",
 	} {
-		found, err := filepath.Glob(filepath.Join(m.checkout.common, filepath.FromSlash(pattern)))
+		found, err := filepath.Glob(filepath.Join(escapeGlob(m.checkout.common), filepath.FromSlash(pattern)))
 		if err != nil {
 			return err
 		}
