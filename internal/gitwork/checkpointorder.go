@@ -2,7 +2,6 @@ package gitwork
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -32,11 +31,7 @@ func (p *Checkpoints) FirstOf(ctx context.Context, tasks []string) (string, erro
 	}
 	numbers := map[string]int64{} // by ref
 	for parts := splitNUL(out); len(parts) > 1; parts = parts[2:] {
-		for line := range strings.Lines(parts[1]) {
-			if rest, ok := strings.CutPrefix(line, orderTrailer); ok {
-				numbers[strings.TrimSpace(parts[0])], _ = strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
-			}
-		}
+		numbers[strings.TrimSpace(parts[0])] = numberIn(parts[1], orderTrailer)
 	}
 	first, least := "", int64(0)
 	for _, task := range tasks {

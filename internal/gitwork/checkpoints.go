@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -262,6 +263,16 @@ func (p *Checkpoints) commitOn(ctx context.Context, g git, subject, parent strin
 	}
 	return g.outputOf(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n%s%d\n", subject, p.run, gapTrailer, gaps,
 		orderTrailer, p.nextNumber()), args...)
+}
+
+// numberIn returns the number of a trailer in the message of a checkpoint's commit, or 0 if it has none.
+func numberIn(message, trailer string) (n int64) {
+	for line := range strings.Lines(message) {
+		if rest, ok := strings.CutPrefix(line, trailer); ok {
+			n, _ = strconv.ParseInt(strings.TrimSpace(rest), 10, 64) // by wavex
+		}
+	}
+	return n
 }
 
 func checkpointPrefix(run string) string { return "refs/wavex/" + run + ".points/" }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strconv"
-	"strings"
 )
 
 // This file distinguishes the run's own changes from those that people make between the sessions of
@@ -80,17 +78,7 @@ const gapTrailer = "Wavex-Between: "
 // older wavex, which has no trailer.
 func (p *Checkpoints) gapCountOf(ctx context.Context, commit string) (int, error) {
 	text, err := p.g.output(ctx, "show", "-s", "--format=%B", commit)
-	if err != nil {
-		return 0, err
-	}
-	for _, line := range strings.Split(text, "\n") {
-		if rest, ok := strings.CutPrefix(line, gapTrailer); ok {
-			if n, err := strconv.Atoi(strings.TrimSpace(rest)); err == nil {
-				return n, nil
-			}
-		}
-	}
-	return 0, nil
+	return int(numberIn(text, gapTrailer)), err
 }
 
 // splitChanges returns the changes between two checkpoints: ours were made in the run's sessions, theirs
