@@ -19,6 +19,18 @@ import (
 	"wavex/internal/plan"
 )
 
+// Files are named from the directory of the attempt.
+func TestRelative(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]string{{"", "a.go", "a.go"}, {".", "sub/a.go", "sub/a.go"}, {"sub", "sub/a.go", "a.go"},
+		{"sub", "a.go", "../a.go"}} {
+		r := Request{CheckFiles: &CheckFiles{Under: c[0]}}
+		if got := r.relative(c[1]); got != c[2] {
+			t.Errorf("%s from %q: %s, want %s", c[1], c[0], got, c[2])
+		}
+	}
+}
+
 // A copy has its own dependencies: a check in it, such as npm ci, must not empty those of the project. It has no files
 // of git and wavex, and no other copy.
 func TestCopyHasNoLinkToTheProject(t *testing.T) {
