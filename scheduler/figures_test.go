@@ -32,3 +32,19 @@ func TestWorkTimeOfARunThatWasCutOff(t *testing.T) {
 		}
 	}
 }
+
+// A session shows the plan that it was started with. A delivery of a session that was cut off is not under way in the
+// next one, so a later command that delivers is no time of the run.
+func TestFiguresOfTheNextSession(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	s := NewState(mustPlan(t, planText(task("a"))))
+	for n, b := range []event.Body{event.RunStarted{Config: testConfig(), Plan: "plan.json"}, event.DeliveryStarted{},
+		event.RunResumed{Config: testConfig(), Plan: "moved.json"}, event.DeliveryEnded{How: "branch"}} {
+		at := start.Add(time.Duration(n) * time.Hour)
+		testrepo.Must(t, s.apply(event.Event{Seq: int64(n + 1), Time: at, Body: b}))
+	}
+	if s.PlanPath != "moved.json" || s.WorkTime(time.Time{}) != time.Hour {
+		t.Errorf("the plan is %s, and the sessions took %s", s.PlanPath, s.WorkTime(time.Time{}))
+	}
+}
