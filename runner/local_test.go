@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -169,7 +170,9 @@ func TestChecksInASharedDirectory(t *testing.T) {
 	const stuck = runner.OverTurns
 	for name, tc := range map[string]struct {
 		busy, writer bool
-		fail, fire   int // number of times that the check fails and that the mustNot is true
+		files        bool // the task declares a file
+		unchecked    bool // it has no check
+		fail, fire   int  // number of times that the check fails and that the mustNot is true
 		turn         runner.Outcome
 		want         runner.Outcome
 		beside       bool
@@ -186,6 +189,8 @@ func TestChecksInASharedDirectory(t *testing.T) {
 		"busy, mustNot":                  {busy: true, fire: 2, want: runner.Done, violated: 1, times: both},
 		"busy, fails, mustNot":           {busy: true, fail: 2, fire: 1, want: runner.Wrong, times: both},
 		"busy, changes files":            {busy: true, writer: true, want: runner.Done, times: quiet},
+		"busy, nothing changed":          {busy: true, files: true, want: runner.Wrong, times: once},
+		"busy, only a mustNot":           {busy: true, unchecked: true, want: runner.Done, times: once},
 		"busy, stuck turn":               {busy: true, fail: 2, turn: stuck, want: stuck, times: once},
 		"busy, stuck turn, mustNot":      {busy: true, fire: 2, turn: stuck, want: stuck, violated: 1, times: both},
 		"busy, stuck turn, half mustNot": {busy: true, fire: 1, turn: stuck, want: stuck, times: both},
@@ -216,18 +221,25 @@ func TestChecksInASharedDirectory(t *testing.T) {
 			b.req.Checks = []plan.Check{{Run: `test "$WAVEX_PORT_BASE $WAVEX_TASK" = "20000 T-001" && test -e ` +
 				works + ` && test ! -e ` + waiting}}
 			b.req.MustNot = []plan.Condition{{Text: "never", Check: &plan.Check{Run: "test -e " + fires}}}
+			if tc.files {
+				b.req.Files = []plan.File{{Path: "a.txt", Action: "create"}}
+			}
+			if tc.unchecked {
+				b.req.Checks = nil
+			}
 			r := b.attempt(t.Context())
 			if _, err := os.Stat(waiting); err == nil {
 				t.Error("a sign of waiting remains")
 			}
 			if r.Outcome != tc.want || r.Beside != tc.beside || len(r.Violated) != tc.violated || d.edits != 1 ||
-				!slices.Equal(d.times, tc.times) || r.Unmeasured != tc.busy || r.Vacuous {
+				!slices.Equal(d.times, tc.times) || r.Unmeasured != (tc.busy && !tc.unchecked) || r.Vacuous {
 				t.Errorf("it is %s (%s), %+v; the checks ran %v", r.Outcome, r.Reason, r, d.times)
 			}
 			if waited != slices.Contains(d.times, runner.WhenQuiet) {
 				t.Errorf("told that it waits: %v", waited)
 			}
-			if tc.want == runner.Wrong && r.Signature == "" || len(r.Checks) > 1 {
+			if tc.want == runner.Wrong && r.Signature == "" || len(r.Checks) > 1 ||
+				(len(r.Checks) == 0) != (tc.turn != "" || tc.unchecked) {
 				t.Errorf("result = %+v", r)
 			}
 		})
@@ -271,6 +283,9 @@ func TestNoTurnInASharedDirectory(t *testing.T) {
 			r.Reason != "stopped before the checks: the run stops" || d.edits != 1 {
 			t.Errorf("it is %s: %s, %+v", r.Outcome, r.Reason, r)
 		}
+		if _, err := os.Stat(filepath.Join(b.logs, loop.WaitingFile)); err == nil {
+			t.Error("a sign of waiting remains")
+		}
 	}
 }
 
@@ -298,6 +313,7 @@ func TestNoBase(t *testing.T) {
 		"a directory": {func(b *fixture) { must(os.Mkdir(b.req.Baseline, 0o700)) }, runner.Broken,
 			"reading the digests of the declared files: "},
 		"no place": {func(b *fixture) { b.req.Baseline = filepath.Join(os.DevNull, "x", "base.json") }, runner.Broken, ""},
+		"no files": {func(b *fixture) { b.req.Baseline = "/proc/self/fd/base.json" }, runner.Broken, ""},
 		"a place that cannot be made": {func(b *fixture) {
 			b.req.Baseline = filepath.Join(filepath.Dir(b.dir), "link", "base.json")
 			must(os.Symlink("gone", filepath.Dir(b.req.Baseline)))
@@ -316,8 +332,8 @@ func TestNoBase(t *testing.T) {
 		b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult { panic("a turn") }))
 		b.req.Checks, b.req.Files = []plan.Check{{Run: "true"}}, []plan.File{{Path: "a.txt"}}
 		c.arrange(b)
-		if r := b.attempt(ctx); r.Outcome != c.want || !strings.HasPrefix(r.Reason, c.reason) {
-			t.Errorf("%s: it is %s: %s", name, r.Outcome, r.Reason)
+		if r := b.attempt(ctx); r.Outcome != c.want || !strings.HasPrefix(r.Reason, c.reason) || !r.Contained {
+			t.Errorf("%s: it is %s: %s; contained %v", name, r.Outcome, r.Reason, r.Contained)
 		}
 		cancel(nil)
 	}
@@ -353,11 +369,12 @@ func TestGuardsBetweenAttempts(t *testing.T) {
 func TestChecksOfATurn(t *testing.T) {
 	t.Parallel()
 	b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult { panic("a turn") }))
-	b.req.Checks = []plan.Check{{Run: "true"}}
+	b.req.Checks = []plan.Check{{Run: `test "$WAVEX_TASK" = T-001`}}
 	b.req.Turn = &runner.Turn{Result: runner.Result{Outcome: runner.Done, Cost: 7, Priced: "result", Notional: true,
-		Window: &runner.Window{Name: "five_hour"}, Turns: 3}}
+		Disputed: 2, Window: &runner.Window{Name: "five_hour"}, Turns: 3}}
 	r := b.attempt(t.Context())
-	if r.Outcome != runner.Done || r.Cost != 0 || r.Priced != "" || r.Notional || r.Window != nil || r.Turns != 3 {
+	if r.Outcome != runner.Done || r.Cost != 0 || r.Disputed != 0 || r.Priced != "" || r.Notional || r.Window != nil ||
+		r.Turns != 3 {
 		t.Errorf("%+v", r)
 	}
 	if _, err := os.Stat(filepath.Join(b.logs, loop.PromptFile)); !errors.Is(err, fs.ErrNotExist) {
@@ -394,20 +411,33 @@ func TestFailedTurnInABusyDirectory(t *testing.T) {
 	}
 }
 
-// Behind a wall a turn has closed paths; a command has none.
+// Behind a wall a turn has closed paths; a command has none, and no policy.
 func TestClosedPathsOfATurn(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"", "true"} {
 		b := setup(t, nil)
 		b.Wall, b.req.Command = &wall.Wall{}, command
 		turn, err := b.PrepareTurn(b.req)
-		if err != nil || (len(turn.Closed) > 0) != (command == "") {
-			t.Errorf("%q: closed are %q, %v", command, turn.Closed, err)
+		if err != nil || (len(turn.Closed) > 0) != (command == "") || (turn.Policy.Root != "") != (command == "") {
+			t.Errorf("%q: closed are %q, %v; the policy is %+v", command, turn.Closed, err, turn.Policy)
 		}
 		b.Wall = nil
 		if turn, err := b.PrepareTurn(b.req); err != nil || turn.Closed != nil {
 			t.Errorf("%q without a wall: closed are %q, %v", command, turn.Closed, err)
 		}
+	}
+}
+
+// A command that printed nothing leaves no folder, also if its checks waited.
+func TestWaitingLeavesNoFolder(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	b.hooks.Directory = &busyDirectory{busy: true, writer: true}
+	b.req.Command, b.req.Prompt, b.req.LogDir = "true", "", filepath.Join(b.logs, "new")
+	b.req.Checks = []plan.Check{{Run: "true"}}
+	r := b.attempt(t.Context())
+	if _, err := os.Lstat(b.req.LogDir); r.Outcome != runner.Done || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is %s: %s; the folder: %v", r.Outcome, r.Reason, err)
 	}
 }
 
@@ -516,15 +546,18 @@ func TestTurnResult(t *testing.T) {
 		Session: "s-2", SessionReplaced: true, Turns: 3, ExitCode: 4, Contained: false,
 		Denials: []runner.Denial{{Tool: "Bash", Rule: "Bash(x)", Kind: runner.CommandTool}}, Version: "2.1", Model: "m",
 		ResetsAt: began.Add(time.Hour).UTC(), RetryAfter: time.Minute,
-		Bill: runner.Bill{Cost: 7, Priced: "result", Disputed: 2, Usage: runner.Usage{Output: 5}}, Notional: true}
+		Bill: runner.Bill{Cost: 7, Priced: "result", Disputed: 2, Usage: runner.Usage{Output: 5}}, Notional: true,
+		Exhausted: "memory limit", Window: &runner.Window{Name: "five_hour", Used: 0.5}, Refused: 2,
+		Refusals: []runner.Refusal{{Tool: "Bash", Reason: "no"}}}
 	b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult { return end }))
 	b.Rehearsal = true
 	r := b.attempt(t.Context())
-	if r.Started.Before(began.Add(-time.Second)) || r.Started.After(time.Now()) || r.Duration > time.Since(began) ||
-		r.Signature == "" {
+	if r.Started.Before(began.Add(-time.Second)) || r.Started.After(time.Now()) || r.Duration <= 0 ||
+		r.Duration > time.Since(began) || r.Signature == "" {
 		t.Errorf("it began at %v and took %v; its error is %q", r.Started, r.Duration, r.Signature)
 	}
-	want := runner.Result{Outcome: end.Outcome, Reason: end.Reason, Detail: end.Detail, Report: end.Report,
+	want := runner.Result{Outcome: end.Outcome, Reason: "memory limit: later", Detail: end.Detail, Report: end.Report,
+		Window: end.Window, Refused: 2, Refusals: end.Refusals,
 		Session: "s-2", SessionReplaced: true, Turns: 3, ExitCode: 4, Denials: end.Denials, ClaudeVersion: "2.1", Model: "m",
 		ResetsAt: end.ResetsAt, RetryAfter: end.RetryAfter, Cost: 7, Priced: "result", Disputed: 2, Usage: end.Usage,
 		Notional: true, Started: r.Started, Duration: r.Duration, Signature: r.Signature}
@@ -533,15 +566,18 @@ func TestTurnResult(t *testing.T) {
 	}
 }
 
-// If the folder of its files cannot be made, no attempt begins.
+// If the folder of its files cannot be made, no attempt begins. The reason says that there is no result file either.
 func TestNoLogFolder(t *testing.T) {
 	t.Parallel()
 	for _, prompt := range []string{"", "do it"} {
 		b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult { panic("a turn") }))
 		b.req.LogDir, b.req.Prompt = filepath.Join(b.logs, "file", "logs"), prompt
 		must(os.WriteFile(filepath.Join(b.logs, "file"), nil, 0o600))
-		if r := b.attempt(t.Context()); r.Outcome != runner.Broken {
-			t.Errorf("it is %s: %s", r.Outcome, r.Reason)
+		for _, b.req.Command = range []string{"", "true"} {
+			if r := b.attempt(t.Context()); (r.Outcome == runner.Broken) != (prompt+b.req.Command != "true") ||
+				r.Outcome == runner.Broken && strings.Count(r.Reason, "not a directory") != 2 {
+				t.Errorf("%q, %q: it is %s: %s", prompt, b.req.Command, r.Outcome, r.Reason)
+			}
 		}
 	}
 }
@@ -588,9 +624,15 @@ func TestGuardedFiles(t *testing.T) {
 func TestNothingChanged(t *testing.T) {
 	t.Parallel()
 	b := setup(t, runnertest.StandIn(runnertest.Idles))
-	b.req.Files = []plan.File{{Path: "a.txt", Action: "create"}}
+	must(os.WriteFile(filepath.Join(b.dir, "a.txt"), nil, 0o600))
+	b.req.Files = []plan.File{{Path: "a.txt", Action: "modify"}}
 	if r := b.attempt(t.Context()); r.Outcome != runner.Wrong || r.Reason != "no declared file changed: a.txt" {
 		t.Errorf("it is %s: %s", r.Outcome, r.Reason)
+	}
+	checked := setup(t, b.Agent)
+	checked.req.Checks = []plan.Check{{Run: "true"}}
+	if r := checked.attempt(t.Context()); r.Outcome != runner.Done || !r.Vacuous {
+		t.Errorf("it is %s: %s; vacuous %v", r.Outcome, r.Reason, r.Vacuous)
 	}
 }
 
@@ -665,6 +707,12 @@ func TestEdits(t *testing.T) {
 	if want := []string{"/else/x", "in.go", "once.go"}; !slices.Equal(r.Touched, want) {
 		t.Errorf("touched = %v, want %v", r.Touched, want)
 	}
+	for i := range 101 {
+		edits[fmt.Sprint("/many/", i)] = 1
+	}
+	if r := b.attempt(t.Context()); len(r.Touched) != 100 || !slices.IsSorted(r.Touched) {
+		t.Errorf("of many, touched are %v", r.Touched)
+	}
 }
 
 func TestCommandTasks(t *testing.T) {
@@ -693,6 +741,7 @@ func TestCommandTasks(t *testing.T) {
 			t.Parallel()
 			b := setup(t, nil)
 			b.req.Command, b.req.Checks, b.req.Prompt = tc.shell, tc.checks, ""
+			b.hooks.TurnEnded = func(runner.Turn) error { panic("a command has no turn") }
 			if tc.want != runner.Done {
 				b.req.Prompt = "kept"
 			}
@@ -701,7 +750,7 @@ func TestCommandTasks(t *testing.T) {
 			}
 			r := b.attempt(t.Context())
 			if r.Outcome != tc.want || !strings.Contains(r.Reason, tc.reason) || r.Cost != 0 || r.Priced != "" ||
-				(r.ExitCode == 3) != strings.Contains(tc.reason, "exit code is 3") {
+				(r.ExitCode == 3) != strings.Contains(tc.reason, "exit code is 3") || r.ExitCode == 3 && r.Detail != "why" {
 				t.Errorf("result = %+v", r)
 			}
 			if r.Outcome != runner.Done {
@@ -725,6 +774,7 @@ func TestCommandTasks(t *testing.T) {
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	large := `{"n":1,"text":"` + strings.Repeat("x", 16<<10) + `"}`
+	largest := `{"n":1,"text":"` + strings.Repeat("x", runner.MaxOutput-len(`{"n":1,"text":""}`)) + `"}`
 	for _, tc := range []struct {
 		name                string
 		structured, offered string
@@ -735,22 +785,26 @@ func TestOutput(t *testing.T) {
 		{name: "none", reason: "no output: the agent did not call StructuredOutput"},
 		{name: "refused", offered: `{"n":"x"}`,
 			reason: `its schema: validating root: validating /properties/n: type: x has type "string"`},
+		{name: "refused digit", offered: "1", reason: "does not match its schema"},
 		{name: "invalid", structured: `{"n":1.5}`, reason: "does not match its schema"},
 		{name: "no JSON", structured: `{"n":`, reason: "is not JSON"},
-		{name: "too large", structured: `{"n":1,"text":"` + strings.Repeat("x", runner.MaxOutput) + `"}`,
-			reason: "is larger than"},
+		{name: "largest", structured: largest, value: largest},
+		{name: "too large", structured: strings.Replace(largest, "x", "xx", 1), reason: "is larger than"},
 		{name: "secret", structured: `{"n":1,"text":"my hunter2"}`, value: `{"n":1,"text":"my [removed]"}`},
 		{name: "secret number", structured: `{"n":271828}`, reason: "holds a secret outside of a string"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
+			const schema = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
 			b := setup(t, agentFunc(func(req runner.TurnRequest) runner.TurnResult {
+				if string(req.Output) != schema {
+					t.Errorf("the agent gets the schema %s", req.Output)
+				}
 				return runner.TurnResult{Outcome: runner.Done, Contained: true, Structured: []byte(tc.structured),
 					Offered: []byte(tc.offered)}
 			}))
 			b.Redactor = replacer{strings.NewReplacer("hunter2", "[removed]", "271828", "[removed]")}
-			b.req.Output = &runner.OutputSpec{Dir: filepath.Join(t.TempDir(), "outputs"),
-				Schema: []byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)}
+			b.req.Output = &runner.OutputSpec{Dir: filepath.Join(t.TempDir(), "outputs"), Schema: []byte(schema)}
 			r := b.attempt(t.Context())
 			if tc.reason != "" {
 				if r.Outcome != runner.Wrong || !strings.Contains(r.Reason, tc.reason) || r.Output != nil ||
@@ -760,7 +814,7 @@ func TestOutput(t *testing.T) {
 				return
 			}
 			if r.Outcome != runner.Done || r.Output == nil || r.Output.Size != len(tc.value) ||
-				(r.Output.Value == nil) != (tc.name == "large") {
+				(r.Output.Value == nil) != strings.HasPrefix(tc.name, "large") {
 				t.Fatalf("result = %+v", r)
 			}
 			if got, err := r.Output.Read(b.req.Output.Dir); err != nil || string(got) != tc.value {
@@ -898,6 +952,7 @@ func TestOutputOfCommand(t *testing.T) {
 		{"nothing", "echo warning >&2", "", "", "",
 			"no output: the command printed nothing on standard output", runner.Wrong},
 		{"failed", `echo '{"n":1}'; exit 3`, "", "", "", "exit code is 3", runner.Wrong},
+		{"too large", `printf '"%1048575s"'`, `{}`, "", "", "is larger than", runner.Wrong},
 		{"no schema", `echo '{"n":1}'`, `{"type":3}`, "", "", "the schema of the output: ", runner.Broken},
 		{"no place", large, "", "file/outputs", "", "keeping the output: ", runner.Broken},
 	} {

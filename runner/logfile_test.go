@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"wavex/internal/loop"
 )
 
 // A log file keeps the head and the tail of a long output, in whole lines if they are not too long, and counts the
@@ -196,6 +199,25 @@ func TestLogNowhere(t *testing.T) {
 		}
 	}
 	l.close()
+}
+
+// A command closes the file of its output. A result that has no JSON is an error, and leaves no file.
+func TestFilesOfACommand(t *testing.T) {
+	t.Parallel()
+	a := &attempt{Local: &Local{}, env: os.Environ(),
+		req: Request{Dir: t.TempDir(), LogDir: t.TempDir(), Command: "echo told"}}
+	a.turn.Settings.Timeout = DefaultTimeout
+	v := a.runCommand(t.Context())
+	text, err := os.ReadFile(filepath.Join(a.req.LogDir, loop.OutputFile))
+	if open := openIn(a.req.LogDir); v.outcome != Done || string(text) != "told\n" || err != nil || open != nil {
+		t.Errorf("%+v, %q, %v; open are %q", v, text, err, open)
+	}
+	if err := a.WriteResult(a.req.LogDir, math.NaN()); err == nil {
+		t.Error("the result is no JSON")
+	}
+	if _, err := os.Lstat(filepath.Join(a.req.LogDir, loop.ResultFile)); err == nil {
+		t.Error("there is a result")
+	}
 }
 
 // holding is a Redactor whose writers pass everything on when they are closed.

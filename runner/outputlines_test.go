@@ -73,8 +73,13 @@ func TestKeptValues(t *testing.T) {
 	if o, err := keepOutput(dir, value[:inlineOutput]); err != nil || o.Digest != "" {
 		t.Errorf("a small one: %+v, %v", o, err)
 	}
-	if _, err := keepOutput(filepath.Join(os.DevNull, "x"), value); err == nil {
-		t.Error("kept in no folder")
+	for _, none := range []string{filepath.Join(os.DevNull, "x"), "/proc/self/fd"} { // the last one takes no files
+		if _, err := keepOutput(none, value); err == nil {
+			t.Errorf("kept in %s", none)
+		}
+	}
+	if open := openIn(dir); open != nil {
+		t.Errorf("open are %q", open)
 	}
 }
 
