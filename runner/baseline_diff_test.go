@@ -68,6 +68,11 @@ func TestOutsideChanges(t *testing.T) {
 	write("new.mod", "1")
 	a, b = attempt(func() {})
 	want("mended by a person", a, b, "test.sh")
+	if err := os.Remove(filepath.Join(dir, "new.mod")); err != nil { // a person
+		t.Fatal(err)
+	}
+	a, b = attempt(func() {})
+	want("removed by a person", a, b, "test.sh")
 	a, b = attempt(func() { write("plan.json", "3") })
 	want("changed after a person did", a, b, "test.sh", "plan.json")
 	a, b = attempt(func() { write("test.sh", "1"); write("plan.json", "2"); write("late.sh", "1") })
@@ -80,11 +85,11 @@ func TestOutsideChanges(t *testing.T) {
 	write("test.sh", "1")
 	a, b = attempt(func() {})
 	want("less is guarded", a, b)
-	if err := os.WriteFile(finalStatePath(req.Baseline), []byte(`{"attempt":8,"gua`), 0o600); err != nil {
+	if err := os.WriteFile(finalStatePath(req.Baseline), []byte(`{"attempt":9,"gua`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a, b = attempt(func() {})
-	want("half a record", a, b, "go.mod", "new.mod")
+	want("half a record", a, b, "go.mod")
 }
 
 // The checks run before the work once, and once more after others replaced them. A base that does not name its checks
@@ -102,6 +107,9 @@ func TestChecksBeforeTheWork(t *testing.T) {
 		}
 	}
 	open("a", 1)
+	if got := checksDigest(req.Checks); got != "0e981dd858f4c2dc" { // bases of earlier versions have it
+		t.Errorf("the digest of the checks is %s", got)
+	}
 	open("a", 1)
 	open("b", 2)
 	open("b", 2)
@@ -116,6 +124,12 @@ func TestFinalStateIsOfSomething(t *testing.T) {
 	for name, b := range map[string]baseline{"": {}, "guard": {Guards: one}, "protected": {Protected: one},
 		"check file": {CheckFiles: map[string]checkFile{"a": {}}}} {
 		req := Request{Dir: t.TempDir(), Baseline: filepath.Join(t.TempDir(), "base.json"), Attempt: 1, Protect: &Protect{}}
+		command := req
+		command.Command = "true"
+		b.saveFinalState(b, command, nil)
+		if _, err := os.Stat(finalStatePath(req.Baseline)); err == nil {
+			t.Errorf("%q: a command left a state", name)
+		}
 		b.saveFinalState(b, req, map[string]checkFile{})
 		if _, err := os.Stat(finalStatePath(req.Baseline)); (err == nil) != (name != "") {
 			t.Errorf("%q: %v", name, err)
@@ -142,6 +156,9 @@ func TestAdoptedCheckFilesStay(t *testing.T) {
 // The entries of one map replace those of another, which may be nil.
 func TestOverlay(t *testing.T) {
 	t.Parallel()
+	if got := overlay[int](nil, nil); got != nil {
+		t.Errorf("nothing becomes %v", got)
+	}
 	for _, a := range []map[string]int{nil, {"a": 1}} {
 		if got := overlay(a, map[string]int{"a": 2}); len(got) != 1 || got["a"] != 2 || a["a"] == 2 {
 			t.Errorf("%v becomes %v", a, got)

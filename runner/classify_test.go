@@ -2,6 +2,7 @@ package runner
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,8 +73,14 @@ func TestClassifyWork(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			v := classifyWork(tc.work)
-			if v.outcome != tc.want || !strings.Contains(v.reason, tc.reason) {
+			if v.outcome != tc.want || !strings.Contains(v.reason, tc.reason) || strings.Contains(v.reason, "and 0 more") {
 				t.Errorf("classifyWork = %s %q, want %s %q", v.outcome, v.reason, tc.want, tc.reason)
+			}
+			failed := slices.ContainsFunc(tc.work.checks, func(e check.Evidence) bool { return !e.Passed })
+			denied := strings.Contains(v.detail, "permission denied")
+			if denied != (failed && len(tc.work.denials) > 0 && tc.want == Wrong) ||
+				strings.Contains(v.detail, "FAIL x") != (failed && tc.want != Interrupted) {
+				t.Errorf("the next attempt learns %q", v.detail)
 			}
 		})
 	}
@@ -100,6 +107,9 @@ func TestReadClaim(t *testing.T) {
 		{"criteria unreadable", block("true", `{oops`, "none"), ""},
 		{"the last block counts", block("false", `{"a":false}`, "x") + block("true", `{"a":true}`, "none"),
 			""},
+		{"unmet in any order", block("false", `{"d":false,"b":false,"c":false,"a":false}`, "none"),
+			"the agent reports unmet: a, b, c, d"},
+		{"its last criteria unreadable", block("true", "{\"a\":false}\nCRITERIA: {oops", "none"), ""},
 		{"unclosed", "---LOOP_STATUS---\nEXIT_SIGNAL: FALSE", "the agent reports that it is not finished"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -198,6 +208,22 @@ func TestOutcomes(t *testing.T) {
 	}
 	if len(want) != len(Outcomes) {
 		t.Errorf("%d outcomes, want %d", len(Outcomes), len(want))
+	}
+}
+
+// The files of a task are present if those that it creates or modifies exist. What it deletes tells nothing.
+func TestArePresent(t *testing.T) {
+	t.Parallel()
+	digests := map[string]string{"there": "1", "gone": ""}
+	for _, c := range []struct {
+		path, action string
+		want         bool
+	}{{"there", "create", true}, {"there", "modify", true}, {"gone", "create", false}, {"gone", "read", true},
+		{"there", "delete", false}, {"gone", "delete", false}} {
+		files := []plan.File{{Path: "there", Action: "modify"}, {Path: c.path, Action: c.action}}
+		if got := arePresent(files, digests); got != c.want {
+			t.Errorf("%s, which is %s: %v", c.action, c.path, got)
+		}
 	}
 }
 

@@ -53,6 +53,22 @@ func TestProtected(t *testing.T) {
 	if got := b.changedProtected(p, dir); len(got) != 10 || got[0] != "0.lock" {
 		t.Errorf("of many, %v are named", got)
 	}
+	for _, none := range []*Protect{nil, {Under: "sub"}} { // the plan protects nothing any more
+		if got := b.changedProtected(none, dir); got != nil {
+			t.Errorf("not protected any more, %v is broken", got)
+		}
+	}
+	if got := (&Protect{Patterns: []string{"*"}}).digests(root); len(got) != 13 { // of git's and wavex's none
+		t.Errorf("protected are %v", got)
+	}
+	for _, all := range []string{".", "["} {
+		if !(&Protect{Patterns: []string{all}}).matches("a/b") {
+			t.Errorf("%q protects nothing", all)
+		}
+	}
+	if got := projectRoot(dir, "."); got != dir {
+		t.Errorf("the project is in %s", got)
+	}
 }
 
 // The digest of a directory is that of its names and contents, without git's.
@@ -135,8 +151,10 @@ func TestTampered(t *testing.T) {
 	if got := b.tampered(dir, guards, []string{"other", ".loopy"}); got != nil {
 		t.Errorf("nothing changed, and %v is", got)
 	}
-	if got := b.tampered(dir, guards, []string{".loop/journal.jsonl"}); len(got) != 1 || got[0].Path != ".loop" {
-		t.Errorf("wavex's folder: %v", got)
+	for _, touched := range []string{".loop", ".loop/journal.jsonl", "check.sh"} { // also if it is the same again
+		if got := b.tampered(dir, guards, []string{touched}); len(got) != 1 || !strings.HasPrefix(touched, got[0].Path) {
+			t.Errorf("%s: %v", touched, got)
+		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "check.sh"), []byte("exit 0"), 0o644); err != nil {
 		t.Fatal(err)
@@ -159,6 +177,9 @@ func TestMergeTampers(t *testing.T) {
 	want := []string{"plan.json: it is the plan", "a.sh: a check runs it", "b.sh: a check runs it: perhaps"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	if got := MergeTampers(a[1:], a[:1]); len(got) != 2 {
+		t.Errorf("%v", got)
 	}
 	r := Refusal{Tool: "Bash", Target: "git push", Reason: "leave it"}
 	if r.String() != "Bash git push: leave it" || (Refusal{Tool: "Bash", Reason: "no"}).String() != "Bash: no" {
