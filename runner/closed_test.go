@@ -13,6 +13,7 @@ import (
 	"wavex/internal/checkfiles"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
+	"wavex/internal/wall"
 )
 
 // closedPaths lists the paths that decide on an attempt's work, also for a linked working tree in .loop. The policy
@@ -100,6 +101,46 @@ func TestClosedPaths(t *testing.T) {
 		}
 		if denied(filepath.ToSlash(strings.TrimPrefix(rules.Root, project)) + "/other") {
 			t.Errorf("%s: the policy denies writing in %s: %+v", name, rules.Root, rules)
+		}
+	}
+}
+
+// Behind a strict wall, a check writes the working tree that it is in, which may be a copy, and no closed path.
+func TestCheckWrapper(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	strict, err := wall.TryStrict(t.Context(), top, os.Environ(), nil)
+	if err != nil {
+		t.Skip(err)
+	}
+	project, copied := filepath.Join(top, "project"), filepath.Join(top, "copy")
+	for _, dir := range []string{project, copied} {
+		projectFile(t, dir, ".git/HEAD", "ref: x")
+		projectFile(t, dir, ".git/hooks/x", "")
+		projectFile(t, dir, "plan.json", "")
+	}
+	run := filepath.Join(project, "run")
+	projectFile(t, run, "x", "")
+	a := &attempt{Local: &Local{Host: Host{Wall: strict}}, req: Request{Dir: project, Closed: []string{run},
+		Guards: []Guard{{Path: "plan.json"}}}}
+	for root, closed := range map[string][]string{project: {project + "/.git/hooks", run}, copied: {copied + "/.git/hooks"}} {
+		wrapper := strings.Join(a.place(root, root).Wrapper, " ")
+		for _, at := range closed {
+			if !strings.Contains(wrapper, "--ro-bind-try "+at+" ") {
+				t.Errorf("in %s, %s is open: %s", root, at, wrapper)
+			}
+		}
+		if strings.Count(wrapper, " --bind ") != 1 || !strings.Contains(wrapper, " --bind "+root+" ") ||
+			strings.Contains(wrapper, "plan.json") { // a guarded file is watched
+			t.Errorf("in %s: %s", root, wrapper)
+		}
+		if root == project && strings.Join(CheckWrapper(strict, root, a.req.Closed), " ") != wrapper {
+			t.Errorf("in %s a check of the run has another wall", root)
+		}
+	}
+	for _, w := range []*wall.Wall{nil, {}} {
+		if got := a.req.checkWrapper(w); got != nil {
+			t.Errorf("%q", got)
 		}
 	}
 }

@@ -753,6 +753,9 @@ func TestCommandTasks(t *testing.T) {
 				(r.ExitCode == 3) != strings.Contains(tc.reason, "exit code is 3") || r.ExitCode == 3 && r.Detail != "why" {
 				t.Errorf("result = %+v", r)
 			}
+			if _, err := os.Lstat(b.req.Baseline); (err == nil) != (len(b.req.Files)+len(b.req.Checks) > 0) {
+				t.Errorf("the base, with files %v and checks %v: %v", b.req.Files, b.req.Checks, err)
+			}
 			if r.Outcome != runner.Done {
 				checkLogFiles(t, b, r)
 			} else if left, err := os.ReadDir(b.logs); err != nil || len(left) > 0 {
