@@ -188,6 +188,26 @@ func TestCheckFilesOfNextAttempts(t *testing.T) {
 	}
 }
 
+// A turn that failed left its changes too: the next attempt answers for them.
+func TestCheckFilesOfAFailedTurn(t *testing.T) {
+	t.Parallel()
+	var b *fixture
+	b = setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult {
+		for _, name := range []string{"words.sh", "words_test.sh"} {
+			must(os.WriteFile(filepath.Join(b.dir, name), []byte("true # changed\n"), 0o644))
+		}
+		return runner.TurnResult{Outcome: runner.Stalled, Contained: true}
+	}))
+	b.project(t)
+	if r := b.attempt(t.Context()); r.Outcome != runner.Stalled || !slices.Equal(r.Changed, []string{"words.sh"}) {
+		t.Errorf("%s: %s; changed are %q", r.Outcome, r.Reason, r.Changed)
+	}
+	b.req.Attempt, b.Agent = 2, script(":")
+	if r := b.attempt(t.Context()); r.Outcome != runner.Wrong || !strings.Contains(r.Reason, "words_test.sh") {
+		t.Errorf("%s: %s", r.Outcome, r.Reason)
+	}
+}
+
 // After a kill, the attempt or a person may have changed a file on which a check rests: reviewers look at it. Disabled
 // tests stay wrong.
 func TestCheckFilesAfterAKill(t *testing.T) {

@@ -693,6 +693,21 @@ func TestEdited(t *testing.T) {
 	}
 }
 
+// A denied command is why a check fails if the agent edited nothing.
+func TestDeniedByTheWay(t *testing.T) {
+	t.Parallel()
+	for want, edits := range map[runner.Outcome]map[string]int{runner.Denied: nil, runner.Wrong: {"a.go": 1}} {
+		b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult {
+			return runner.TurnResult{Outcome: runner.Done, Contained: true, Edits: edits,
+				Denials: []runner.Denial{{Tool: "Bash", Rule: "Bash(make)", Kind: runner.CommandTool}}}
+		}))
+		b.req.Checks = []plan.Check{{Run: "exit 1"}}
+		if r := b.attempt(t.Context()); r.Outcome != want {
+			t.Errorf("with edits %v it is %s: %s", edits, r.Outcome, r.Reason)
+		}
+	}
+}
+
 func TestEdits(t *testing.T) {
 	t.Parallel()
 	var edits map[string]int
@@ -879,6 +894,17 @@ func TestTurnEnded(t *testing.T) {
 		got.Report != r.Report || got.Checks != nil || got.Duration <= 0 || r.Cost == 0 {
 		t.Errorf("the turn ended as %+v, the attempt as %+v", got, r)
 	}
+	b.req.MustNot, b.req.Checks = []plan.Condition{{Text: "never", Check: &plan.Check{Run: "false"}}}, nil
+	if r := b.attempt(t.Context()); r.Outcome != runner.Done || len(ends) != 2 {
+		t.Errorf("with a mustNot condition it is %s (%s), after %d ends of turns", r.Outcome, r.Reason, len(ends))
+	}
+	b.req.Checks = []plan.Check{{Run: "true"}}
+	idle := b.Agent
+	b.Agent = agentFunc(func(runner.TurnRequest) runner.TurnResult { return runner.TurnResult{Outcome: runner.Stalled} })
+	if r := b.attempt(t.Context()); r.Outcome != runner.Stalled || len(ends) != 2 { // there is nothing to check
+		t.Errorf("a failed turn is %s, after %d ends of turns", r.Outcome, len(ends))
+	}
+	b.Agent = idle
 	b.hooks.TurnEnded = func(runner.Turn) error { return errors.New("the run stops") }
 	if r := b.attempt(t.Context()); r.Outcome != runner.Interrupted || r.Checks != nil || r.Cost == 0 {
 		t.Errorf("without a record it is %s: %s, %v", r.Outcome, r.Reason, r.Checks)
