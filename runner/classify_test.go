@@ -211,7 +211,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// The files of a task are present if those that it creates or modifies exist. What it deletes tells nothing.
+// The files of a task are present if those that it creates or modifies exist and it deletes none.
 func TestArePresent(t *testing.T) {
 	t.Parallel()
 	digests := map[string]string{"there": "1", "gone": ""}

@@ -123,7 +123,8 @@ func TestCheckWrapper(t *testing.T) {
 	projectFile(t, run, "x", "")
 	a := &attempt{Local: &Local{Host: Host{Wall: strict}}, req: Request{Dir: project, Closed: []string{run},
 		Guards: []Guard{{Path: "plan.json"}}}}
-	for root, closed := range map[string][]string{project: {project + "/.git/hooks", run}, copied: {copied + "/.git/hooks"}} {
+	for root, closed := range map[string][]string{project: {project + "/.git/hooks", run},
+		copied: {copied + "/.git/hooks"}} {
 		wrapper := strings.Join(a.place(root, root).Wrapper, " ")
 		for _, at := range closed {
 			if !strings.Contains(wrapper, "--ro-bind-try "+at+" ") {
@@ -178,7 +179,8 @@ func TestCommonDirs(t *testing.T) {
 	judge := policy.New(r.policy(env))
 	for command, want := range map[string]policy.Act{
 		`mkdir -p ~/.cache/x && echo > "$HOME/.npm/y"`: policy.Pass, "echo > /c/x; echo > $TMPDIR/f": policy.Pass,
-		"echo > /tmp/x; echo > f": policy.Pass, "echo > ~/.claude/projects/p/memory/m.md": policy.Pass,
+		"echo > /tmp/x; echo > f": policy.Pass,
+		"echo > ~/.claude/projects/p/memory/m.md; echo > ~/.claude/plans/p.md": policy.Pass,
 		"echo > ~/.bashrc": policy.Deny, "echo > ~/.claude/settings.json": policy.Deny, "echo > /t/2": policy.Deny,
 		"echo > ~/relative/x": policy.Deny,
 	} {
@@ -313,7 +315,7 @@ func TestClosedChecks(t *testing.T) {
 	}
 }
 
-// A wall gets the paths that exist. Of those that a pattern names, it gets a directory and not what is in it.
+// A wall gets the paths that exist. Of those that a pattern names, it gets a directory and not its entries.
 func TestClosedDirectories(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "node_modules") // its own name tells nothing
