@@ -421,6 +421,9 @@ func TestClosedPathsOfATurn(t *testing.T) {
 		if err != nil || (len(turn.Closed) > 0) != (command == "") || (turn.Policy.Root != "") != (command == "") {
 			t.Errorf("%q: closed are %q, %v; the policy is %+v", command, turn.Closed, err, turn.Policy)
 		}
+		if _, is := turn.Env["WAVEX_REHEARSE"]; is {
+			t.Errorf("%q: an agent that does not rehearse gets a scenario", command)
+		}
 		b.Wall = nil
 		if turn, err := b.PrepareTurn(b.req); err != nil || turn.Closed != nil {
 			t.Errorf("%q without a wall: closed are %q, %v", command, turn.Closed, err)

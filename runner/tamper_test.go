@@ -89,6 +89,9 @@ func TestFileDigest(t *testing.T) {
 		seen[d] = step
 	}
 	differs("missing")
+	if _, is := seen[""]; !is {
+		t.Errorf("a missing file has a digest: %v", seen)
+	}
 	mustDo(t, os.Symlink("nowhere", sub))
 	differs("a broken link")
 	mustDo(t, os.Remove(sub))
