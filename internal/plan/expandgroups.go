@@ -241,14 +241,14 @@ func (x *expansion) members(i int, template *Task, f *foreach, k int, raw json.R
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range x.texts[i] {
-		if err := x.checkItem(text, k, raw); err != nil {
-			return nil, err
-		}
-	}
 	steps := x.steps[i]
 	if steps == nil {
 		steps = []Task{*template}
+	}
+	for _, text := range x.texts[i] {
+		if err := x.checkItem(&steps[max(text.step-1, 0)], text, k, raw); err != nil {
+			return nil, err
+		}
 	}
 	for s := range steps {
 		t := steps[s].clone()
@@ -267,20 +267,20 @@ func (x *expansion) members(i int, template *Task, f *foreach, k int, raw json.R
 
 // checkItem reports that a reference to the item has no value that fits a text. A rule of the text's field that the
 // value breaks is reported with the name of the item.
-func (x *expansion) checkItem(t itemText, k int, raw json.RawMessage) error {
+func (x *expansion) checkItem(task *Task, t itemText, k int, raw json.RawMessage) error {
 	p, err := x.r.parse(t.text)
 	if err != nil {
 		return err // reported for the task
 	}
-	uses := false
+	uses, sh := false, x.r.shellOf(task, t.referenceText, t.kind)
 	for _, ref := range p.Refs() {
 		if ref.Path[0].Name != "item" {
 			continue
 		}
 		uses = true
 		value, err := x.r.value(ref)
-		if err == nil && t.kind[4] != "" {
-			err = fitsVariable(ref, value)
+		if err == nil {
+			err = sh.fits(ref, value)
 		}
 		if err != nil {
 			return err

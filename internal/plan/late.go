@@ -20,6 +20,7 @@ import (
 type Late struct {
 	description, prompt *reference.Template       // nil: none
 	env                 map[string]*reference.Ref // of the command, by the variable
+	numbers             map[string]bool           // variables that are a part of an expression
 	item                string                    // the id of the item whose steps it refers to
 }
 
@@ -117,7 +118,7 @@ func (t *Task) Resolve(run string, outputs map[string]json.RawMessage,
 			text, err = r.Eval(values)
 		}
 		if err == nil {
-			err = fitsVariable(r, text)
+			err = fitsVariable(r, text, t.Late.numbers[name])
 		}
 		if err != nil {
 			return nil, err
@@ -135,17 +136,25 @@ func isCollection(r *reference.Ref) bool {
 	return len(r.Path) == 3 && r.Path[0].Name == "tasks" && r.Path[2].Name == "outputs" && r.IsPlain()
 }
 
-// fitsVariable reports a value that no command can get.
-func fitsVariable(r *reference.Ref, value string) error {
+// fitsVariable reports a value that no command can get, or that is no number where a shell takes it for a part of an
+// expression: some shells execute names and indices in it.
+func fitsVariable(r *reference.Ref, value string, number bool) error {
 	switch {
 	case strings.IndexByte(value, 0) >= 0:
 		return fmt.Errorf("the reference ${%s}: no command can get the value, which has a NUL character", r.Text)
 	case len(value) > maxVariable:
 		return fmt.Errorf("the reference ${%s}: no command can get a value of %d bytes; at most %d fit a variable", r.Text,
 			len(value), maxVariable)
+	case number && !numbers().MatchString(value):
+		return fmt.Errorf("the reference ${%s}: it is in arithmetic of the shell, and its value is no number", r.Text)
 	}
 	return nil
 }
+
+// numbers matches an expression of numbers, without names.
+var numbers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[-+*/%(). \t]|\b(?:0[xX][0-9a-fA-F]+|[0-9]+)\b)*$`)
+})
 
 // isLate reports whether the value of a reference comes with the run.
 func isLate(r *reference.Ref) bool {

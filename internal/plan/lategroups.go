@@ -177,7 +177,8 @@ func (p *Plan) WithItems(group string, items []json.RawMessage) (*Plan, error) {
 	}
 	x := expansion{decoder: d, texts: map[int][]itemText{0: l.texts}, tasks: slices.Clone(p.Tasks), ids: p.ids.clone(),
 		locations: make([]source.Location, len(p.Tasks)), late: map[int]*lateGroup{},
-		r: &resolver{values: l.values, missing: l.missing, parsed: map[parseKey]parsed{}, quoted: map[parseKey]string{}}}
+		r: &resolver{values: l.values, missing: l.missing, parsed: map[parseKey]parsed{},
+			commands: map[parseKey]shellText{}}}
 	f := *l.foreach
 	f.ref, f.command, f.items = nil, "", items
 	x.group(0, &f)

@@ -7,7 +7,6 @@ package plan
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"maps"
 	"path"
 	"regexp"
@@ -50,7 +49,7 @@ func (d *decoder) resolveReferences() *resolver {
 		return nil
 	}
 	r := resolver{values: map[string]any{}, missing: map[string]bool{}, parsed: map[parseKey]parsed{},
-		quoted: map[parseKey]string{}}
+		commands: map[parseKey]shellText{}}
 	for _, p := range d.plan.Params {
 		if r.values[p.Name] = nil; p.Value == nil {
 			r.missing[p.Name] = true
@@ -95,13 +94,17 @@ func (d *decoder) checkReferences(r *resolver, t referenceText) {
 		wrong("%s", err)
 		return
 	}
-	refs, ofItem := p.Refs(), false
-	kind := referenceField().FindStringSubmatch(t.path)
+	refs, ofItem, kind := p.Refs(), false, referenceField().FindStringSubmatch(t.path)
 	if len(refs) == 0 {
 		return
 	}
 	if kind == nil || strings.HasPrefix(t.path, "defaults.dir") {
 		wrong("this field has no references; write the value itself, or $${ for the characters ${")
+		return
+	}
+	sh := r.shellOf(d.taskAt(t.path), t, kind)
+	if sh.err != nil {
+		wrong("%s; values cannot be put into what is no command of a shell", sh.err)
 		return
 	}
 	for _, ref := range refs {
@@ -124,8 +127,8 @@ func (d *decoder) checkReferences(r *resolver, t referenceText) {
 			return
 		}
 		value, err := r.value(ref)
-		if err == nil && kind[4] != "" {
-			err = fitsVariable(ref, value)
+		if err == nil {
+			err = sh.fits(ref, value)
 		}
 		if err != nil {
 			wrong("%s", err)
@@ -139,6 +142,18 @@ func (d *decoder) checkReferences(r *resolver, t referenceText) {
 	if !ofItem {
 		d.checkExpanded(r, t, kind)
 	}
+}
+
+// taskAt returns the task or the step of a path in a diagnostic; nil: none.
+func (d *decoder) taskAt(path string) *Task {
+	i, tasks := taskOf(path), d.plan.Tasks
+	if step := stepOf(path); step > 0 {
+		i, tasks = step-1, d.steps[i]
+	}
+	if i < 0 || i >= len(tasks) {
+		return nil
+	}
+	return &tasks[i]
 }
 
 // maxVariable bounds the value of an environment variable, in bytes. The kernel's limit is 128 KB.
@@ -161,13 +176,13 @@ func (d *decoder) checkExpanded(r *resolver, t referenceText, kind []string) {
 
 // resolver replaces references by values of parameters, and of an item.
 type resolver struct {
-	values  map[string]any  // by name
-	missing map[string]bool // they have no value in this reading, and their references stay
-	inGroup bool            // the current text is of a task with foreach
-	item    any             // the current item
-	late    Late            // of the current task
-	parsed  map[parseKey]parsed
-	quoted  map[parseKey]string // results of quoteVariables
+	values   map[string]any  // by name
+	missing  map[string]bool // they have no value in this reading, and their references stay
+	inGroup  bool            // the current text is of a task with foreach
+	item     any             // the current item
+	late     Late            // of the current task
+	parsed   map[parseKey]parsed
+	commands map[parseKey]shellText
 }
 
 // parseKey is a text, and whether it is of a task with foreach.
@@ -233,27 +248,53 @@ func (r *resolver) command(text string, env map[string]string) string {
 	if err != nil {
 		return text // reported
 	}
-	names := map[string]bool{}
-	out, err := p.Expand(func(ref *reference.Ref) (string, error) {
+	sh := r.shell(text, p)
+	for _, ref := range p.Refs() {
 		value, err := r.value(ref)
 		name := variable(ref)
-		if names[name] = true; isLate(ref) {
+		switch {
+		case err != nil:
+			return text // reported
+		case isLate(ref):
 			r.late.env[name] = ref
-		} else if !r.isMissing(ref) || !errors.Is(err, reference.ErrMissing) {
+			r.late.numbers[name] = sh.numbers[name] || r.late.numbers[name]
+		default:
 			env[name] = value
 		}
-		return "${" + name + "}", err
-	})
-	if err != nil {
-		return text // reported
 	}
+	return sh.text
+}
+
+// shellOf returns the command in a text of a task or a step: the whole text, or the check that its description ends in.
+func (r *resolver) shellOf(task *Task, t referenceText, kind []string) shellText {
+	command := t.text
+	if kind[4] == "" {
+		command = VerifyCommand(t.text)
+		if task == nil || t.text != task.Description || !slices.Contains(task.Verify, Check{Run: command}) {
+			return shellText{}
+		}
+	}
+	p, err := r.parse(command)
+	if err != nil || p.Refs() == nil {
+		return shellText{} // an error is reported
+	}
+	return r.shell(command, p)
+}
+
+// shell returns a command with variables in the place of the references, which p has.
+func (r *resolver) shell(text string, p *reference.Template) shellText {
 	key := parseKey{text, r.inGroup}
-	quoted, known := r.quoted[key]
+	sh, known := r.commands[key]
 	if !known {
-		quoted = quoteVariables(out, names)
-		r.quoted[key] = quoted
+		names := map[string]bool{}
+		out, _ := p.Expand(func(ref *reference.Ref) (string, error) { // no error of its own
+			names[variable(ref)] = false
+			return "${" + variable(ref) + "}", nil
+		})
+		sh = quoteVariables(out, names)
+		r.commands[key] = sh
 	}
-	return quoted
+	return sh
 }
 
 // variable returns the name of the environment variable of a reference.
@@ -272,7 +313,8 @@ func variable(ref *reference.Ref) string {
 }
 
 func (r *resolver) task(t *Task) {
-	r.late = Late{description: r.template(t.Description), prompt: r.template(t.Prompt), env: map[string]*reference.Ref{}}
+	r.late = Late{description: r.template(t.Description), prompt: r.template(t.Prompt), env: map[string]*reference.Ref{},
+		numbers: map[string]bool{}}
 	for _, text := range []*string{&t.Subject, &t.Description, &t.ActiveForm, &t.Prompt} {
 		*text = r.words(*text)
 	}
@@ -356,32 +398,77 @@ func (c *Check) Environ() []string {
 	return strings.Split(c.Env, "\x00")
 }
 
-// quoteVariables puts the variables that a command uses outside of quotes into double quotes, so that each stays one
-// word of the command. A command that is no POSIX shell text stays as it is.
-func quoteVariables(command string, names map[string]bool) string {
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(command), "")
-	if err != nil {
-		return command
+// shellText is a command with variables in the place of its references.
+type shellText struct {
+	text    string
+	numbers map[string]bool // its variables; true: a shell takes it for a part of an expression
+	err     error           // the command is no shell text
+}
+
+// fits reports a value that the command cannot get.
+func (s shellText) fits(r *reference.Ref, value string) error {
+	if number, used := s.numbers[variable(r)]; used {
+		return fitsVariable(r, value, number)
 	}
-	var at []int // starts and ends, ascending
+	return nil
+}
+
+// quoteVariables puts the variables that a command uses outside of quotes into double quotes, so that each stays one
+// word of the command. Commands that are no POSIX shell text are read as bash does.
+func quoteVariables(command string, names map[string]bool) shellText {
+	out := shellText{text: command, numbers: names}
+	at, err := unquoted(command, syntax.LangPOSIX, names)
+	bash, bashErr := unquoted(command, syntax.LangBash, names) // /bin/sh may be bash, with its expressions
+	if err != nil {
+		at, out.err = bash, bashErr
+	}
+	for _, i := range slices.Backward(at) {
+		out.text = out.text[:i] + `"` + out.text[i:]
+	}
+	return out
+}
+
+// unquoted returns the places around variables outside of quotes, ascending. It sets those in expressions to true.
+func unquoted(command string, lang syntax.LangVariant, names map[string]bool) (at []int, err error) {
+	f, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(command), "")
+	if err != nil {
+		return nil, err
+	}
+	type state struct{ quoted, expression bool }
+	around := []state{{}} // of the nodes around, the innermost last
 	syntax.Walk(f, func(node syntax.Node) bool {
+		in := around[len(around)-1]
 		switch n := node.(type) {
-		case *syntax.ArithmExp, *syntax.DblQuoted:
-			return false // a command substitution in it keeps its own quotes
+		case nil:
+			around = around[:len(around)-1]
+			return true
+		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.CStyleLoop:
+			in = state{true, true}
+		case *syntax.BinaryTest:
+			in.expression = n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr
+		case *syntax.Assign:
+			in.expression = n.Index != nil
+		case *syntax.DblQuoted:
+			in.quoted = true
 		case *syntax.Redirect:
-			if n.Hdoc != nil {
-				return false
-			}
+			in.quoted = in.quoted || n.Hdoc != nil
+		case *syntax.CmdSubst, *syntax.ProcSubst: // its commands are not within the quotes around it
+			in = state{}
 		case *syntax.ParamExp:
-			if n.Param != nil && names[n.Param.Value] {
-				at = append(at, int(n.Pos().Offset()), int(n.End().Offset()))
+			if n.Param != nil {
+				number, ours := names[n.Param.Value]
+				if ours && !in.quoted {
+					at = append(at, int(n.Pos().Offset()), int(n.End().Offset()))
+				}
+				if ours {
+					names[n.Param.Value] = number || in.expression
+				}
 			}
+			in.expression = in.expression || n.Index != nil || n.Slice != nil
 		}
+		around = append(around, in)
 		return true
 	})
 	slices.Sort(at)
-	for _, i := range slices.Backward(at) {
-		command = command[:i] + `"` + command[i:]
-	}
-	return command
+	return at, nil
 }
