@@ -287,7 +287,7 @@ func (x *expansion) checkItem(task *Task, t itemText, k int, raw json.RawMessage
 		}
 	}
 	if before := x.errors; uses {
-		x.checkExpanded(x.r, t.referenceText, t.kind)
+		x.checkExpanded(x.r, task, t.referenceText, t.kind)
 		if x.errors > before && len(x.DiagnosticList.list) > 0 {
 			x.DiagnosticList.list[len(x.DiagnosticList.list)-1].message += " (" + itemName(k, raw) + ")"
 		}

@@ -314,6 +314,12 @@ func TestForeachMistakes(t *testing.T) {
 		{`{"items":["a"],"allowFailures":"1"}`, `"command":"x"`, `"1" is no share; write a number of items`},
 		{`{"items":["a"],"allowFailures":-1}`, `"command":"x"`, `-1 is negative`},
 		{`["a"]`, `"command":"x","exclusive":"${item.x}"`, `this field has no references`},
+		{`{"items":[""],"key":"k"}`, `"command":"x","verify":{"file":"a","contains":"${item}"}`,
+			`every file contains nothing; leave contains out to check that the file exists (item 1, "")`},
+		{`{"items":[" "],"key":"k"}`, `"command":"x","verify":{"file":"a","contains":"${item}"}`, ``},
+		{`{"items":[" "],"key":"k"}`, `"prompt":"${item}","verify":"x"`, `nothing says what the agent is to do (item 1`},
+		{`{"items":[""],"key":"k"}`, `"subject":"S","prompt":"${item}","verify":"x"`, ``},
+		{`{"items":[""],"key":"k"}`, `"command":"x","criteria":["${item}"]`, `a criterion says what must be true (item 1`},
 	} {
 		p, ds := Parse("plan.json", []byte(listPlan(c.foreach, c.fields)), Options{})
 		text := fmt.Sprint(ds)
@@ -324,6 +330,8 @@ func TestForeachMistakes(t *testing.T) {
 	const group = `{"id":"g","foreach":["a"],"command":"x",
 		"output":{"type":"object","properties":{"n":{"type":"number"}}}}`
 	for text, want := range map[string]string{
+		`{"params":{"n":{"type":"string","default":""}},"tasks":[{"id":"a","command":"x",
+			"verify":{"file":"a","contains":"${params.n}"}}]}`: `"${params.n}" is empty, and every file contains nothing`,
 		tasks(`{"id":"a","command":"x","output":{"type":"object"}}`,
 			`{"id":"h","command":"x","foreach":"${tasks.a.output}"}`): `the value is of type object; a list is needed`,
 		tasks(group, `{"id":"g[a]","command":"y"}`):                                      `is that of an item`,

@@ -140,7 +140,7 @@ func (d *decoder) checkReferences(r *resolver, t referenceText) {
 		return
 	}
 	if !ofItem {
-		d.checkExpanded(r, t, kind)
+		d.checkExpanded(r, d.taskAt(t.path), t, kind)
 	}
 }
 
@@ -159,8 +159,8 @@ func (d *decoder) taskAt(path string) *Task {
 // maxVariable bounds the value of an environment variable, in bytes. The kernel's limit is 128 KB.
 const maxVariable = 96 << 10
 
-// checkExpanded applies the rules of a field of one line, or of a path, to its final text.
-func (d *decoder) checkExpanded(r *resolver, t referenceText, kind []string) {
+// checkExpanded applies the rules of a field to its final text: that it is one line, or a path, or not empty.
+func (d *decoder) checkExpanded(r *resolver, task *Task, t referenceText, kind []string) {
 	path := d.path
 	defer func() { d.path = path }()
 	d.path = []step{{name: t.path, path: true}}
@@ -171,6 +171,15 @@ func (d *decoder) checkExpanded(r *resolver, t referenceText, kind []string) {
 		d.singleLine(&text, token)
 	case kind[3] != "":
 		d.relativePath(&text, token)
+	case token.Text == "" && strings.HasSuffix(t.path, ".contains"):
+		d.errorf(t.at, CodeBadValue, "%s is empty, and every file contains nothing; leave contains out to check "+
+			"that the file exists", source.Quote(t.text))
+	case strings.TrimSpace(token.Text) != "":
+	case strings.Contains(t.path, ".criteria["):
+		d.errorf(t.at, CodeBadValue, "%s is empty; a criterion says what must be true", source.Quote(t.text))
+	case strings.HasSuffix(t.path, ".prompt") && task != nil && task.Subject == "":
+		d.errorf(t.at, CodeBadValue, "%s is empty, and the task has no subject; nothing says what the agent is to do",
+			source.Quote(t.text))
 	}
 }
 
