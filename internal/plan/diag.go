@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"wavex/internal/plan/source"
+	"wavex/internal/textfmt"
 )
 
 // Severities of a Diagnostic. A plan with an error cannot run; a warning never stops a plan.
@@ -86,7 +87,7 @@ func (d Diagnostic) String() string {
 		b.WriteByte(' ')
 	}
 	fmt.Fprintf(&b, "%s: %s [%s]", d.Severity, d.Message, d.Code)
-	return b.String()
+	return textfmt.Line(b.String()) // messages may quote the plan of a stranger
 }
 
 // maxOfKind bounds the diagnostics of one kind that Lines returns.

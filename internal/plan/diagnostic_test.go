@@ -150,6 +150,9 @@ func TestDiagnostics(t *testing.T) {
 			"bad-id tasks[3].id: longer than 100 bytes", "bad-id tasks[4].id: is empty", "bad-id tasks[5].id: 1.5 is no task id",
 			"bad-id tasks[6].id: ends in", `bad-id tasks[7].id: contains '\t'`, "bad-id tasks[8].id: reserved",
 			"wrong-type tasks[9].id: expected a task id"}},
+		{"ids that act", tasks(`{"id":"a\u009b2Jb","command":"x"}`, `{"id":"a\u202eb","command":"x"}`,
+			`{"id":"a\u200db\u200c","command":"x"}`), []string{`bad-id tasks[0].id: contains '\u009b'`,
+			`bad-id tasks[1].id: contains '\u202e'`}},
 		{"same id", tasks(ok, ok), []string{`1:58 error duplicate-id tasks[1]: duplicate task id "a", first used in line 1`}},
 		{"same number", tasks(`{"id":"T-001","subject":"A","verify":"x"}`, `{"id":1,"subject":"A","verify":"x"}`), []string{
 			`duplicate-id tasks[1]: "1" and "T-001" (line 1) are the same number`}},
@@ -244,6 +247,11 @@ func TestDiagnosticString(t *testing.T) {
 	const want = `plan.json:1:101: error: unknown task "T-03x" in blockedBy; did you mean "T-003"? [unknown-task]`
 	if len(ds) != 1 || ds[0].String() != want {
 		t.Errorf("got  %v\nwant %s", ds, want)
+	}
+	_, ds = Parse("plan.json", []byte(`{"params":{"a":{"type":"string"}},"tasks":[{"id":1,"command":"x",
+		"description":"${params.a | join(\"\u001b[2J\n::error title=forged::\u0007\u202e\")}"}]}`), Options{})
+	if len(ds) != 1 || strings.ContainsAny(ds[0].String(), "\x1b\a\n\u202e") {
+		t.Errorf("%q", ds)
 	}
 }
 

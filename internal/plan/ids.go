@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"wavex/internal/plan/source"
 )
@@ -145,7 +146,9 @@ func invalidIDReason(id string) string {
 		return "ends in a dot, or begins or ends with a space"
 	}
 	for _, r := range id {
-		if r < ' ' || r == 0x7f || strings.ContainsRune(`/\:*?"<>|`, r) {
+		// Joiners stay: scripts and emoji need them.
+		acts := unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d'
+		if acts || strings.ContainsRune(`/\:*?"<>|`, r) {
 			return "contains " + strconv.QuoteRune(r)
 		}
 	}
