@@ -6,7 +6,10 @@ package plan
 
 import (
 	"path"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"wavex/internal/plan/source"
 )
@@ -31,7 +34,7 @@ func isolationFields() []field[Plan] {
 		{"setup", func(d *decoder, p *Plan, t source.Token) { d.nonEmptyString(&p.Setup, t) }},
 		{"protect", func(d *decoder, p *Plan, t source.Token) {
 			var all []string
-			d.prefixedList(&all, t, branchPrefix, func(s *string, e source.Token) { d.pattern(s, e, d.relativePath) })
+			d.prefixedList(&all, t, branchPrefix, d.protected)
 			for _, s := range all {
 				if branch, ok := strings.CutPrefix(s, branchPrefix); ok {
 					p.ProtectBranches = append(p.ProtectBranches, branch)
@@ -80,3 +83,22 @@ func (d *decoder) pattern(dst *string, t source.Token, read func(*string, source
 		*dst = ""
 	}
 }
+
+// protected reads a path to protect, or a pattern of path.Match, in which ** and braces would protect less than they
+// say.
+func (d *decoder) protected(dst *string, t source.Token) {
+	d.pattern(dst, t, d.relativePath)
+	switch {
+	case slices.Contains(strings.Split(*dst, "/"), "**"):
+		d.errorf(t.At, CodeBadPattern, "%s: ** has no meaning in protect; name a folder, which is protected with its "+
+			"contents, or write one pattern for each depth", source.Quote(*dst))
+	case hasBraces(*dst):
+		d.errorf(t.At, CodeBadPattern, "%s: braces have no meaning in a pattern; write one for each word in them",
+			source.Quote(*dst))
+	}
+}
+
+// hasBraces reports whether a pattern has a list in braces, which path.Match takes for plain characters.
+func hasBraces(pattern string) bool { return braces().MatchString(pattern) }
+
+var braces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^]{}][^{}]*,[^{}]*\}`) })
