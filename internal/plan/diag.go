@@ -55,6 +55,7 @@ const (
 	CodeManualCheck        = "manual-check"        // warning: a check in words, for a person or a reviewer
 	CodeGuessed            = "guessed"             // warning: an import decided an ambiguity of the file
 	CodeNoCheck            = "no-check"            // warning: the task has no check
+	CodeNoMatch            = "no-match"            // warning: a glob finds nothing
 	CodeFileOverlap        = "file-overlap"        // warning: tasks of one wave declare the same file
 	CodeMixedAliases       = "mixed-aliases"       // warning: blockedBy under two names in one task
 	CodeDuplicateBlocker   = "duplicate-blocker"   // warning: the same blocker twice

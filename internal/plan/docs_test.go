@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	gotoken "go/token"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,7 +28,9 @@ func TestDocs(t *testing.T) {
 		}
 		for _, part := range parts[1:] {
 			example, _, _ := strings.Cut(part, "```")
-			if p, ds := Parse("example."+lang, []byte(example), Options{Dir: t.TempDir()}); p == nil || len(ds) != 0 {
+			p, ds := Parse("example."+lang, []byte(example), Options{Dir: t.TempDir()})
+			ds = slices.DeleteFunc(ds, func(d Diagnostic) bool { return d.Code == CodeNoMatch }) // there are no files
+			if p == nil || len(ds) != 0 {
 				t.Errorf("%s example: %v", lang, ds)
 			}
 		}

@@ -203,6 +203,14 @@ func (x *expansion) globbed(template *Task, f *foreach, g *Group) (items []json.
 	if items, err = pathItems(paths); err != nil {
 		return nil, err
 	}
+	if len(items) == 0 {
+		hint := "its folder and its spelling"
+		if hasBraces(f.glob) {
+			hint = "the braces, which have no meaning in a pattern: write one foreach for each word in them"
+		}
+		x.addDiagnostic(f.at, SeverityWarning, CodeNoMatch, nil, "the glob %s of task %s finds nothing; look at %s",
+			source.Quote(f.glob), source.Quote(g.ID), hint)
+	}
 	g.found, err = json.Marshal(items)
 	return items, err
 }

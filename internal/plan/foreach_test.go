@@ -406,11 +406,16 @@ func TestGlob(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, ds := Parse("plan.json", text, Options{Dir: dir, Params: RunParams(nil, p.Lists())})
-	if again == nil || !slices.Equal(again.Keys(), p.Keys()) {
+	if again == nil || !slices.Equal(again.Keys(), p.Keys()) || len(ds) != 0 {
 		t.Errorf("%v", ds)
 	}
-	if p, ds = Parse("plan.json", text, Options{Dir: dir}); p == nil || len(p.Tasks) != 0 {
-		t.Errorf("%v", ds)
+	for pattern, want := range map[string]string{"deep/**/*.go": "its folder and its spelling",
+		"*.{go,txt}": "the braces, which have no meaning"} {
+		changed := []byte(strings.Replace(string(text), "deep/**/*.go", pattern, 1))
+		if p, ds = Parse("plan.json", changed, Options{Dir: dir}); p == nil || len(p.Tasks) != 0 || len(ds) != 1 ||
+			ds[0].Code != CodeNoMatch || !strings.Contains(ds[0].Message, want) {
+			t.Errorf("%v", ds)
+		}
 	}
 }
 
