@@ -68,7 +68,7 @@ func limitFields() []field[Limits] {
 				l.Iterations = &n
 			}
 		}},
-		{"waveUSD", func(d *decoder, l *Limits, t source.Token) { l.Wave, _ = d.usd(t) }},
+		{"waveUSD", func(d *decoder, l *Limits, t source.Token) { d.positiveUSD(&l.Wave, t, "no limit of each wave") }},
 		{"wallClock", func(d *decoder, l *Limits, t source.Token) { d.duration(&l.WallClock, t) }},
 	}
 }
@@ -116,7 +116,9 @@ func taskFields() []field[Task] {
 			}
 			d.enum(&task.Reversibility, t, "2A", "2B", "1")
 		}},
-		field[Task]{"budgetUSD", func(d *decoder, task *Task, t source.Token) { d.taskBudget(&task.BudgetUSD, t) }},
+		field[Task]{"budgetUSD", func(d *decoder, task *Task, t source.Token) {
+			d.positiveUSD(&task.BudgetUSD, t, "a share of the run's budget")
+		}},
 		field[Task]{"estimate", func(d *decoder, task *Task, t source.Token) { d.estimateType.decode(d, &task.Estimate, t) }},
 		field[Task]{"metadata", func(d *decoder, task *Task, t source.Token) { d.metadata(task, t) }},
 		field[Task]{"rehearse", func(d *decoder, task *Task, t source.Token) { task.Rehearse = d.rehearse(t) }},
@@ -132,10 +134,10 @@ func taskFields() []field[Task] {
 	return fields
 }
 
-func (d *decoder) taskBudget(dst *budget.USD, t source.Token) {
+func (d *decoder) positiveUSD(dst *budget.USD, t source.Token, without string) {
 	u, ok := d.usd(t)
 	if ok && u == 0 {
-		d.errorf(t.At, CodeBadNumber, "must be more than 0; leave the field out for a share of the run's budget")
+		d.errorf(t.At, CodeBadNumber, "must be more than 0; leave the field out for %s", without)
 	}
 	*dst = u
 }

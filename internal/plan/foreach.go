@@ -53,7 +53,9 @@ func foreachFields() []field[foreach] {
 		}},
 		{"parallel", func(d *decoder, f *foreach, t source.Token) { f.parallel, _ = d.count(t, 1) }},
 		{"allowFailures", func(d *decoder, f *foreach, t source.Token) { d.allowFailures(f, t) }},
-		{"budgetUSD", func(d *decoder, f *foreach, t source.Token) { d.taskBudget(&f.budget, t) }},
+		{"budgetUSD", func(d *decoder, f *foreach, t source.Token) {
+			d.positiveUSD(&f.budget, t, "a share of the run's budget")
+		}},
 		{"maxItems", func(d *decoder, f *foreach, t source.Token) {
 			if n, ok := d.count(t, 1); ok {
 				f.maxItems = n
