@@ -391,6 +391,7 @@ func TestGlob(t *testing.T) {
 		"src/*/": "[src/deep]", "**/": "[src src/deep src/deep/er]", "src/.*": "[src/.e.go]", "gone/*": "[]",
 		"src/out/*": "[]",
 		"*/[ab].go": "[src/a.go]", "top.go": "[top.go]",
+		strings.Repeat("**/", 5000) + "*.go": "[src/a.go src/deep/er/b.go top.go]",
 	} {
 		if got, err := glob(dir, pattern); err != nil || fmt.Sprint(got) != want {
 			t.Errorf("%s: %v, %v, want %s", pattern, got, err, want)
@@ -428,6 +429,26 @@ func TestGlobOfNamesInBytes(t *testing.T) {
 	}
 	if _, err := pathItems([]string{"a", "b\xe9"}); err == nil || !strings.Contains(err.Error(), `"b\xe9" is not UTF-8`) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Lists wait for each other in a long chain. What waits for the last one waits for the task before the first.
+func TestChainOfEmptyLists(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(`{"tasks":[{"id":"a","command":"x"},{"id":"b","command":"x"}`)
+	const n = 10_000
+	for i := range n {
+		before := `["a","b"]`
+		if i > 0 {
+			before = fmt.Sprintf(`["e%d"]`, i-1)
+		}
+		fmt.Fprintf(&b, `,{"id":"e%d","command":"x","foreach":[],"blockedBy":%s}`, i, before)
+	}
+	fmt.Fprintf(&b, `,{"id":"z","command":"x","blockedBy":["e%d","b"]}]}`, n-1)
+	p := mustParse(t, b.String())
+	if got := p.Graph.Blockers(2); len(p.Tasks) != 3 || fmt.Sprint(got) != "[0 1]" {
+		t.Errorf("%d tasks, and the last one waits for %v", len(p.Tasks), got)
 	}
 }
 

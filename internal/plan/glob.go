@@ -29,7 +29,8 @@ func glob(root, pattern string) ([]string, error) {
 	defer func() { _ = dir.Close() }() // nothing is buffered
 	pattern, dirs := strings.CutSuffix(pattern, "/")
 	g := globber{fsys: dir.FS(), dirs: dirs, left: maxGlobbed, found: map[string]bool{}}
-	if err := g.walk(".", strings.Split(pattern, "/")); err != nil {
+	elements := slices.CompactFunc(strings.Split(pattern, "/"), func(a, b string) bool { return a == "**" && b == "**" })
+	if err := g.walk(".", elements); err != nil {
 		return nil, err
 	}
 	out := make([]string, 0, len(g.found))
@@ -43,7 +44,7 @@ func glob(root, pattern string) ([]string, error) {
 type globber struct {
 	fsys  fs.FS
 	dirs  bool // find directories
-	left  int  // number of names that may still be compared
+	left  int  // number of names that may still be compared; a folder counts as one, even if it is empty
 	found map[string]bool
 }
 
@@ -59,7 +60,7 @@ func (g *globber) walk(dir string, elements []string) error {
 	if err != nil {
 		return nil // gone meanwhile, or not to be read: nothing there matches
 	}
-	if g.left -= len(entries); g.left < 0 {
+	if g.left -= 1 + len(entries); g.left < 0 {
 		return fmt.Errorf("there are more than %d names to look at; begin the pattern with a folder", maxGlobbed)
 	}
 	for _, e := range entries {

@@ -20,6 +20,8 @@ type fileTasks struct {
 	graph  *dag.Graph
 	places []place            // by task of the file
 	late   map[int]*lateGroup // by task of the file; one whose list is known is no longer there
+	lists  map[int32]behind   // results of behind, by task of the file
+	held   int                // blockers in lists
 }
 
 // place is the range of the tasks that stand for a task of the file. An item has a number of steps, at least 1, which
@@ -48,6 +50,9 @@ func (f *fileTasks) connect(edges *dag.Builder) int {
 			}
 		}
 		blockers, _ := f.blockers(i)
+		if f.held > maxBarriers {
+			return i
+		}
 		for _, b := range blockers {
 			at := f.places[b]
 			if n += (own.to - own.from) / own.steps * ((at.to - at.from) / at.steps); n > maxBarriers {
@@ -66,22 +71,56 @@ func (f *fileTasks) connect(edges *dag.Builder) int {
 // blockers returns the tasks of the file that task i waits for, with the blockers of an empty list in its place. waits
 // reports whether one of the lists is not known.
 func (f *fileTasks) blockers(i int) (out []int32, waits bool) {
-	seen, left := map[int32]bool{}, slices.Clone(f.graph.Blockers(i))
-	for len(left) > 0 {
-		b := left[len(left)-1]
-		left = left[:len(left)-1]
-		if seen[b] {
+	own := f.graph.Blockers(i)
+	if len(own) == 1 && f.isEmpty(own[0]) {
+		behind := f.behind(own[0])
+		return behind.blockers, behind.waits
+	}
+	seen := map[int32]bool{}
+	add := func(b int32) {
+		if !seen[b] {
+			seen[b], out = true, append(out, b)
+		}
+	}
+	for _, b := range slices.Backward(own) {
+		if !f.isEmpty(b) {
+			add(b)
 			continue
 		}
-		seen[b] = true
-		if at := f.places[b]; at.from < at.to {
-			out = append(out, b)
-			continue
+		behind := f.behind(b)
+		waits = waits || behind.waits
+		for _, b := range behind.blockers {
+			add(b)
 		}
-		waits = waits || f.late[int(b)] != nil
-		left = append(left, f.graph.Blockers(int(b))...)
 	}
 	return out, waits
+}
+
+func (f *fileTasks) isEmpty(i int32) bool { return f.places[i].from == f.places[i].to }
+
+// behind is what tasks wait for that wait for an empty list, or for one that is not known.
+type behind struct {
+	blockers []int32
+	waits    bool
+}
+
+// behind finds out once for each list, since lists may wait for each other in a long chain. connect does it for all,
+// so that later calls only read.
+func (f *fileTasks) behind(i int32) behind {
+	found, known := f.lists[i]
+	if known || f.held > maxBarriers {
+		return found
+	}
+	if f.lists == nil {
+		f.lists = map[int32]behind{}
+	}
+	found.blockers, found.waits = f.blockers(int(i))
+	found.waits = found.waits || f.late[int(i)] != nil
+	if own := f.graph.Blockers(int(i)); len(own) != 1 || !f.isEmpty(own[0]) { // else they are those of another list
+		f.held += len(found.blockers)
+	}
+	f.lists[i] = found
+	return found
 }
 
 // waiting returns the tasks that wait for a list that is not known.
@@ -198,7 +237,7 @@ func (p *Plan) WithItems(group string, items []json.RawMessage) (*Plan, error) {
 
 // place puts the tasks from number from on in the place of a task of the file.
 func (p *Plan) place(task, from int) error {
-	file := &fileTasks{p.file.graph, slices.Clone(p.file.places), map[int]*lateGroup{}}
+	file := &fileTasks{graph: p.file.graph, places: slices.Clone(p.file.places), late: map[int]*lateGroup{}}
 	for i, l := range p.file.late {
 		if i != task {
 			file.late[i] = l

@@ -24,27 +24,29 @@ func ParseItem(text string) (*Template, error) { return parse(text, true) }
 
 func parse(text string, item bool) (*Template, error) {
 	t := &Template{}
-	literal := func(s string) {
-		if n := len(t.parts); n > 0 && t.parts[n-1].ref == nil {
-			t.parts[n-1].text += s
-		} else if s != "" {
-			t.parts = append(t.parts, part{text: s})
+	var literal strings.Builder // since the last reference
+	flush := func() {
+		if literal.Len() > 0 {
+			t.parts = append(t.parts, part{text: literal.String()})
+			literal.Reset()
 		}
 	}
 	for {
 		i := strings.Index(text, "${")
 		switch {
 		case i < 0:
-			literal(text)
+			literal.WriteString(text)
+			flush()
 			return t, nil
 		case !beginsReference(text[i+2:], item):
-			literal(text[:i+2])
+			literal.WriteString(text[:i+2])
 			text = text[i+2:]
 		case i > 0 && text[i-1] == '$':
-			literal(text[:i-1] + "${")
+			literal.WriteString(text[:i-1] + "${")
 			text = text[i+2:]
 		default:
-			literal(text[:i])
+			literal.WriteString(text[:i])
+			flush()
 			p := parser{all: text[i+2:]}
 			ref, err := p.reference()
 			if err != nil {

@@ -121,3 +121,13 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A text may have many braces of a shell or of a program.
+func TestManyBraces(t *testing.T) {
+	t.Parallel()
+	braces := strings.Repeat("${x} $${run.x} ", 200_000)
+	p, err := Parse(braces + "${run.id}" + braces)
+	if err != nil || len(p.Refs()) != 1 || p.String() != strings.ReplaceAll(braces+"${run.id}"+braces, "$${", "${") {
+		t.Errorf("%d references, %v", len(p.Refs()), err)
+	}
+}
