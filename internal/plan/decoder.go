@@ -49,6 +49,7 @@ type decoder struct {
 	checks          slab[Check]
 	files           slab[File]
 	prompts         map[string]promptFile // by the name after "@"
+	promptBytes     int                   // of the files in prompts
 	schemas         map[string]error      // mistakes of the schemas of outputs, by their text
 	outputLocation  source.Location       // of the current task's output
 	task            int                   // index of the task being read

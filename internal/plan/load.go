@@ -192,10 +192,14 @@ func (d *decoder) read() {
 type promptFile struct {
 	text    string
 	problem string
+	tooMany bool // there is no room for it
 }
 
-// maxPrompt bounds an "@file", in bytes.
-const maxPrompt = 16 << 20
+// maxPrompt bounds an "@file", and maxPrompts all of them, in bytes.
+const (
+	maxPrompt  = 16 << 20
+	maxPrompts = 128 << 20
+)
 
 // prompt reads a prompt: words, or "@" and a file beside the plan. "@@" stands for an @.
 func (d *decoder) prompt(dst *string, t source.Token) {
@@ -221,11 +225,16 @@ func (d *decoder) prompt(dst *string, t source.Token) {
 		if d.prompts == nil {
 			d.prompts = map[string]promptFile{}
 		}
-		p = readPrompt(d.opts.Dir, name)
+		p = readPrompt(d.opts.Dir, name, maxPrompts-d.promptBytes)
+		d.promptBytes += len(p.text)
 		d.prompts[name] = p
 	}
 	if p.problem != "" {
-		d.errorf(t.At, CodeMissingFile, "prompt file %s: %s", source.Quote(name), p.problem)
+		code := CodeMissingFile
+		if p.tooMany {
+			code = CodeTooLarge
+		}
+		d.errorf(t.At, code, "prompt file %s: %s", source.Quote(name), p.problem)
 		return
 	}
 	d.noteReferences(t.At, p.text)
@@ -233,7 +242,8 @@ func (d *decoder) prompt(dst *string, t source.Token) {
 }
 
 // readPrompt reads a file in dir, like the files of tasks: a path or a link that leads out of dir is refused.
-func readPrompt(dir, name string) promptFile {
+// room is the number of bytes that it may have.
+func readPrompt(dir, name string, room int) promptFile {
 	file := filepath.FromSlash(name)
 	switch {
 	case dir == "":
@@ -257,6 +267,9 @@ func readPrompt(dir, name string) promptFile {
 		return promptFile{problem: "is not a regular file"}
 	case info.Size() > maxPrompt:
 		return promptFile{problem: fmt.Sprintf("is larger than %d MB", maxPrompt>>20)}
+	case info.Size() > int64(room):
+		return promptFile{problem: fmt.Sprintf("is one too many: all of them have more than %d MB", maxPrompts>>20),
+			tooMany: true}
 	}
 	data, err := root.ReadFile(file)
 	if err != nil {

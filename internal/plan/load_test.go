@@ -3,6 +3,7 @@ package plan
 // This file checks the result of valid plans in both formats, and how files are found.
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -232,6 +233,23 @@ func TestLoadFiles(t *testing.T) {
 		if ds[i].Code != CodeMissingFile || !strings.Contains(ds[i].Message, want) {
 			t.Errorf("got %v, want %s", ds[i], want)
 		}
+	}
+}
+
+// Prompt files have a bound together, also one file that many tasks spell in different ways.
+func TestPromptFilesTooLarge(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "p.md"), bytes.Repeat([]byte("x"), 15<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for i := range 10 {
+		list = append(list, fmt.Sprintf(`{"id":%d,"prompt":"@%sp.md","verify":"x"}`, i, strings.Repeat("./", i)))
+	}
+	_, ds := Parse("plan.json", []byte(tasks(list...)), Options{Dir: dir})
+	if len(ds) != 2 || ds[0].Code != CodeTooLarge || !strings.Contains(ds[0].Message, "more than 128 MB") {
+		t.Errorf("%v", ds)
 	}
 }
 

@@ -34,6 +34,8 @@ func TestYAMLDiagnostics(t *testing.T) {
 		{"tab", "tasks:\n\t- id: 1\n", []string{"2:1 syntax : not valid YAML: a tab begins the line; indent with spaces"}},
 		{"unclosed", "tasks: [\n", []string{"syntax : not valid YAML"}},
 		{"two documents", good + "---\n" + good, []string{"3:1 syntax : something follows the plan"}},
+		{"aliases of a long text", "rehearse:\n  s: &s " + strings.Repeat("x", 1<<20) + "\n  l: [" +
+			strings.Repeat("*s,", 100) + "]\n" + good, []string{"too-large : texts of more than 64 MB"}},
 		{"unknown alias", "name: *x\n" + good, []string{"1:7 syntax : unknown alias *x"}},
 		{"merge of a word", "tasks:\n- <<: word\n  id: 1\n", []string{"2:7 syntax : << merges mappings"}},
 		{"tag", "name: !secret x\n" + good, []string{`1:7 syntax : the tag "!secret" means nothing`}},

@@ -15,10 +15,14 @@ import (
 // exponentially.
 const maxAliased = 1_000_000
 
+// maxCopied bounds the texts that aliases expand to, in bytes.
+const maxCopied = 64 << 20
+
 // yamlConverter converts one file. A part that cannot be converted becomes a node of KindBad, and
 // nothing behind it is converted.
 type yamlConverter struct {
 	anchors map[string]ast.Node
+	copied  int // bytes of texts that aliases expanded to
 	aliased int // nodes that aliases expanded to
 	failure *Problem
 }
@@ -74,9 +78,9 @@ func (c *yamlConverter) value(node ast.Node, aliased bool, depth int) *Node {
 		}
 		return &Node{Kind: KindNull, Text: "null", At: at}
 	case *ast.StringNode:
-		return Text(n.Value, at)
+		return c.text(n.Value, at, aliased)
 	case *ast.LiteralNode:
-		return Text(n.Value.Value, at)
+		return c.text(n.Value.Value, at, aliased)
 	case *ast.BoolNode:
 		return scalar(KindBool, strconv.FormatBool(n.Value), n, asString)
 	case *ast.IntegerNode:
@@ -93,6 +97,18 @@ func (c *yamlConverter) value(node ast.Node, aliased bool, depth int) *Node {
 		return c.mapping([]*ast.MappingValueNode{n}, aliased, at, depth)
 	}
 	return c.fail(at, CodeSyntax, "this YAML construct means nothing in a plan; write it more plainly")
+}
+
+// text converts a text. Its copies may need room.
+func (c *yamlConverter) text(text string, at Location, aliased bool) *Node {
+	if aliased {
+		c.copied += len(text)
+	}
+	if c.copied > maxCopied {
+		return c.fail(at, CodeTooLarge, fmt.Sprintf("aliases expand to texts of more than %d MB; write the plan with fewer "+
+			"of them", maxCopied>>20))
+	}
+	return Text(text, at)
 }
 
 // scalar returns a boolean or a number, or its spelling in the file as a string.
