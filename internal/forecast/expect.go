@@ -84,14 +84,14 @@ func (e *Expectation) learn(costs, times []float64, tasks, rounds int) {
 
 // completedTasks returns the costs of the journal's completed tasks in micro-dollars, with their panels,
 // and their durations in nanoseconds. A task that was redone because its work failed after
-// integration counts once, with its total.
+// integration counts once, with its total. Rehearsals do not count.
 func completedTasks(events []event.Event) (costs, times []float64) {
 	type sums struct {
 		cost, took float64
 		at         time.Time
 	}
 	var done []sums
-	for _, run := range report.AttemptsOfRuns(events) {
+	for _, run := range report.AttemptsOfRuns(withoutRehearsals(events)) {
 		for _, list := range run {
 			var s sums
 			for _, a := range list {
@@ -118,6 +118,20 @@ func completedTasks(events []event.Event) (costs, times []float64) {
 		costs, times = append(costs, s.cost), append(times, s.took)
 	}
 	return costs, times
+}
+
+// withoutRehearsals leaves out runs that asked no model: their costs and times are made up.
+func withoutRehearsals(events []event.Event) (out []event.Event) {
+	rehearsal := false
+	for _, e := range events {
+		if b, ok := e.Body.(event.RunStarted); ok {
+			rehearsal = b.Config.Agent == event.Rehearsal
+		}
+		if !rehearsal {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // forecastSum returns the forecast of the sum of n more values like those in seen, with its 80 %

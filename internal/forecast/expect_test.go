@@ -50,6 +50,11 @@ func TestExpect(t *testing.T) {
 		{"nothing known", nil, false, 4, "expected: not known"},
 		{"the planner's own guess, along the longest chain", nil, true, 4,
 			"expected: $0.30 and 1m0s by the planner's own estimates"},
+		{"rehearsals teach nothing", []event.Event{{Body: event.RunStarted{Config: event.Config{Agent: event.Rehearsal}}},
+			ended("a", event.Completed, 10, 60)}, true, 4, "expected: $0.30 and 1m0s by the planner's own estimates"},
+		{"a run after a rehearsal", append([]event.Event{{Body: event.RunStarted{Config: event.Config{
+			Agent: event.Rehearsal}}}, ended("a", event.Completed, 999, 999)}, four[:3]...), true, 4,
+			"expected: $0.45 and 3m0s, by 2 tasks completed here before; too few for a spread"},
 		{"a short history has no spread", four[:3], true, 4,
 			"expected: $0.45 and 3m0s, by 2 tasks completed here before; too few for a spread"},
 		// Mean 20 cents and 120 s; three tasks, and two rounds of them side by side.
