@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"wavex/internal/event"
+	"wavex/runner"
 )
 
 // Tasks that join while an attempt runs get a wave after it, in the order of their edges. They need
@@ -60,5 +61,33 @@ func TestAddedTasksNeedEvidence(t *testing.T) {
 	}
 	if against, _ := unproven(s.evidence(false)); len(against) != 2 {
 		t.Errorf("against it speaks %q", against)
+	}
+}
+
+// A task that joins after a task it waits for has failed is blocked by it, like those that were there
+// before, and so are the joined tasks that wait for it.
+func TestAddedTasksWaitForAFailedTask(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"), task("x"))))
+	apply := func(body event.Body) {
+		t.Helper()
+		if err := s.apply(event.Event{Seq: s.Seq + 1, Body: body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(event.RunStarted{Config: testConfig()})
+	apply(event.WaveStarted{Wave: 1})
+	key := s.Tasks[0].Key
+	apply(event.AttemptStarted{Task: "a", Key: key, Attempt: 1})
+	apply(event.AttemptEnded{Task: "a", Key: key, Attempt: 1, Status: event.Failed, Result: runner.Result{Outcome: runner.Wrong}})
+	apply(onAddedTasks(s, []json.RawMessage{[]byte(task("b", "a")), []byte(task("c", "b")), []byte(task("d", "x"))}))
+	for id, want := range map[string]event.Status{"b": event.Blocked, "c": event.Blocked, "d": event.Pending} {
+		i, ok := s.Index(id)
+		if !ok || s.Tasks[i].Status != want || (want == event.Blocked) != (s.Tasks[i].RootCause == "a") {
+			t.Errorf("%s is %s because of %q, want %s", id, s.Tasks[i].Status, s.Tasks[i].RootCause, want)
+		}
+	}
+	if s.Counts.Blocked != 2 || s.Left(0) != 2 { // x and d
+		t.Errorf("%+v, %d left", s.Counts, s.Left(0))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"wavex/internal/event"
@@ -114,12 +115,17 @@ func (s *State) applyAnswered(b event.Answered) {
 		s.move(i, event.Failed)
 		s.block(b.Task, b.Blocked)
 	case b.Gate == event.GateG2 && b.Task != "":
-		s.pendingSteps = s.pendingSteps[1:]
+		s.dropStep(b.Task)
 	case b.Gate == event.GateG2:
 		s.approvedWave = b.Wave
 	case b.Gate == event.GateG3:
 		s.endApproved = b.Yes
 	}
+}
+
+// dropStep takes a task off those whose completion needs an answer.
+func (s *State) dropStep(id string) {
+	s.pendingSteps = slices.DeleteFunc(s.pendingSteps, func(one string) bool { return one == id })
 }
 
 // askApproval asks the person an open question.

@@ -157,3 +157,25 @@ func TestNoToARetry(t *testing.T) {
 		t.Errorf("no answer: %+v", e)
 	}
 }
+
+// A task that an integration reopens is not complete, so nobody is asked about its completion.
+func TestReopenedTaskIsNotComplete(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig()
+	cfg.Gates, cfg.Attended = event.GatesAttempts, true
+	s := NewState(mustPlan(t, planText(task("a"), task("b"))))
+	for _, body := range []event.Body{event.RunStarted{Config: cfg}, event.WaveStarted{Wave: 1},
+		event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Attempt: 1},
+		event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Status: event.Verified,
+			Result: runner.Result{Outcome: runner.Done}},
+		event.IntegrationStarted{Wave: 1, Tasks: []string{"a"}},
+		event.IntegrationEnded{Wave: 1, Reopened: []event.Reopened{{Task: "a", Kind: "checks", Status: event.Pending,
+			Result: runner.Result{Outcome: runner.Wrong}}}}} {
+		if err := s.apply(event.Event{Seq: s.Seq + 1, Body: body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if q, ok := decideApproval(s).(event.Asked); ok {
+		t.Errorf("asked %q", q.Text)
+	}
+}

@@ -255,6 +255,11 @@ func (s *State) grow(before int) {
 		s.enqueue(i)
 	}
 	s.takeEarlier(fresh)
+	for i := before; i < len(p.Tasks); i++ {
+		if cause, ok := s.failedBlocker(i); ok {
+			s.block(cause, []string{p.Tasks[i].ID})
+		}
+	}
 	s.Criteria = append(s.Criteria, criteriaOf(p, before)...)
 	s.Wave = 0 // the new wave may come before the open one
 }

@@ -183,6 +183,7 @@ func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 			continue
 		}
 		s.files.release(i)
+		s.dropStep(r.Task)
 		t := &s.Tasks[i]
 		t.noteResult(r.Result, false)
 		t.Stuck = r.Stuck
