@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
@@ -99,7 +100,8 @@ func importFile(_ context.Context, path string, o importOptions, std Stdio) ([]b
 	return out, form, nil
 }
 
-// writeTo writes a file atomically, or to standard output if there is no name.
+// writeTo writes a file atomically, or to standard output if there is no name. A link stays a link, and what is no file,
+// such as a pipe or a device, is written to.
 func writeTo(name string, data []byte, std Stdio) error {
 	if name == "" || name == "-" {
 		_, err := std.Out.Write(data)
@@ -107,6 +109,9 @@ func writeTo(name string, data []byte, std Stdio) error {
 	}
 	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() { // a pipe, a device
 		return os.WriteFile(name, data, 0o644)
+	}
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
 	}
 	return maybe.WriteFile(name, data, 0o644)
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
 
 	"wavex/internal/event"
@@ -216,7 +215,7 @@ func (r *invocation) writeReports(end error) error {
 	for _, f := range r.reports {
 		b, err := renderReport(p, &sum, f.format)
 		if err == nil {
-			err = maybe.WriteFile(f.path, r.secrets.Bytes(b), 0o644)
+			err = writeTo(f.path, r.secrets.Bytes(b), r.std)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.path, err)
