@@ -24,6 +24,7 @@ import (
 	"wavex/internal/request/score"
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
+	"wavex/internal/textfmt"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
 )
@@ -232,7 +233,7 @@ func (q *requestCommand) close() {
 // events.
 func (q *requestCommand) notify(text string) {
 	if q.run.output == "text" {
-		fmt.Fprintln(q.std.Err, q.secrets.String(text))
+		fmt.Fprintln(q.std.Err, textfmt.Block(q.secrets.String(text)))
 	}
 }
 

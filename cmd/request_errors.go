@@ -77,7 +77,7 @@ func (q *requestCommand) stageError(err error, signalled int) error {
 	case errors.As(err, &refusal):
 		fmt.Fprintf(out, "wavex: the planner gave no valid plan in %d rounds (%s); nothing was started. What was wrong with the last one:\n", refusal.Rounds, spent)
 		for _, p := range refusal.Problems {
-			fmt.Fprintln(out, "  - "+q.secrets.String(p))
+			fmt.Fprintln(out, "  - "+textfmt.Line(q.secrets.String(p)))
 		}
 		fmt.Fprintln(out, "Word the request otherwise, or write the plan by hand: wavex schema, wavex check")
 		return exitCode(event.ExitBlocked)

@@ -16,6 +16,7 @@ import (
 	"wavex/internal/report"
 	"wavex/internal/request"
 	"wavex/internal/request/score"
+	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
 )
 
@@ -190,7 +191,7 @@ func (q *requestCommand) confirmPlan(ctx context.Context, res request.Result) (*
 func (q *requestCommand) confirmG1(ctx context.Context, p *plan.Plan) error {
 	fmt.Fprintf(q.std.Err, "G1: Decomposed into %s:\n", report.Plural(len(p.Tasks), "step", "steps"))
 	for i := range p.Tasks {
-		fmt.Fprintf(q.std.Err, "  %d. %s\n", i+1, cmp.Or(p.Tasks[i].Subject, p.Tasks[i].ID))
+		fmt.Fprintf(q.std.Err, "  %d. %s\n", i+1, textfmt.Line(cmp.Or(p.Tasks[i].Subject, p.Tasks[i].ID)))
 	}
 	yes, err := q.prompter.promptYesNo(ctx, "Proceed? [Y/n] ")
 	if err == nil && yes {

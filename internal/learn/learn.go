@@ -57,7 +57,7 @@ const maxText = 500
 // have the same id at any time.
 func (l Learning) Clean() Learning {
 	for _, s := range []*string{&l.Context, &l.Failure, &l.Cause, &l.Prevention, &l.Signature} {
-		*s = textfmt.OneLine(strings.ToValidUTF8(*s, "\uFFFD"), maxText)
+		*s = textfmt.Shorten(textfmt.Line(*s), maxText)
 	}
 	if l.Kind != Failure && l.Kind != Constraint {
 		l.Kind = Discovery

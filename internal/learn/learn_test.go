@@ -164,7 +164,7 @@ func TestProposals(t *testing.T) {
 - Before: XXX
 - Found: YYY
 - Adjustment: ZZZ
-* **Found**: helpers cannot be reused
+* **Found**: helpers ` + "\x1b]0;title\a\x1b[31m" + `cannot be reused
 ### Interventions
 - Found: neither here`
 	got := Deviations(ctx, "r", day(2))

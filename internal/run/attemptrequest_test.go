@@ -172,7 +172,8 @@ func TestRecoverAttempt(t *testing.T) {
 // the last line of its stream.
 func TestDescribeCut(t *testing.T) {
 	t.Parallel()
-	dir := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\n", "old": "1", "sub/new": "1"})
+	odd := "sub/o\x1b[31md" // on a terminal it is one word, without the sequence
+	dir := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\n", "old": "1", "sub/new": "1", odd: "1"})
 	r, _ := newSession(t, dir, `{"tasks":[{"id":"a","subject":"do a"}]}`)
 	r.config.Isolation = gitwork.Shared
 	var err error
@@ -196,6 +197,8 @@ func TestDescribeCut(t *testing.T) {
 		"a change": {fmt.Sprintf(use, "2", "touch x") + `{"type":"control_request","request_id":"r"}` + "\n" +
 			`{"type":"assist`, "sub/new", "Calls without a result, which may have run in part:\n- Bash touch x\n" +
 			"Files that have changed since: sub/new"},
+		"an odd name": {fmt.Sprintf(use, "2", `touch \u001b[31mx`), odd, "Calls without a result, which may have run in part:\n" +
+			"- Bash touch x\nFiles that have changed since: sub/od"},
 		"a turn that ended": {fmt.Sprintf(use, "2", "x") + `{"type":"result","subtype":"success"}` + "\n", "sub/new", none},
 		"no stream":         {"", "sub/new", none},
 	} {
@@ -204,7 +207,7 @@ func TestDescribeCut(t *testing.T) {
 			testrepo.Files{"stream.jsonl": c.stream}.Write(t, filepath.Dir(at))
 			testrepo.Must(t, os.Chtimes(at, asked, asked))
 		}
-		for _, file := range []string{"old", ".gitignore", "sub/new"} {
+		for _, file := range []string{"old", ".gitignore", "sub/new", odd} {
 			when := asked.Add(-time.Hour)
 			if file == c.changed {
 				when = asked

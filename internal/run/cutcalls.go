@@ -32,7 +32,7 @@ func (r *Session) describeCut(e event.AttemptStarted) string {
 	var b strings.Builder
 	b.WriteString("Calls without a result, which may have run in part:\n")
 	for _, c := range calls[:min(len(calls), maxListed)] {
-		b.WriteString("- " + textfmt.OneLine(r.opts.Redactor.String(c), maxCutCall) + "\n")
+		b.WriteString("- " + textfmt.Shorten(textfmt.Line(r.opts.Redactor.String(c)), maxCutCall) + "\n")
 	}
 	if i, known := r.state.Index(e.Task); known {
 		if dir := r.workspace.Dir(e.Task, r.state.Plan.Tasks[i].WorkDir(r.config.Dir)); dir != "" {
@@ -64,7 +64,7 @@ func changedSince(dir string, since time.Time) (files []string) {
 			return nil
 		}
 		if info, err := d.Info(); err == nil && !info.ModTime().Before(since) {
-			files = append(files, filepath.ToSlash(rel))
+			files = append(files, textfmt.Line(filepath.ToSlash(rel)))
 		}
 		return nil
 	})

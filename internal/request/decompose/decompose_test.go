@@ -100,6 +100,16 @@ func TestMake(t *testing.T) {
 				}
 			},
 		},
+		"what a terminal obeys is left out": {
+			answers: map[string]string{"decompose/1": strings.Replace(good, "calc", `\u001b]0;x\u0007\u001b[2Jcalc`, 1),
+				"critic/1": clear},
+			steps: "decompose/1 critic/1",
+			check: func(t *testing.T, _ decompose.Plan, l *plan.Plan, _ *asker) {
+				if l.Name != "calc" {
+					t.Errorf("%q", l.Name)
+				}
+			},
+		},
 		"never valid": {
 			answers: map[string]string{"decompose/1": `[]`, "decompose/2": `{"tasks":[]}`, "decompose/3": cyclic,
 				"decompose/4": `{"name":"x","tasks":[{"id":"T-1","subject":"s"}]}`},

@@ -199,7 +199,7 @@ func firstFew(list []string) []string {
 
 // cleanLine returns s as one clean line of at most n bytes.
 func cleanLine(s string, n int) string {
-	return textfmt.Head(strings.Join(strings.Fields(text(s)), " "), n)
+	return textfmt.Head(textfmt.Line(s), n)
 }
 
 func text(s string) string {
