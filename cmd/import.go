@@ -100,8 +100,8 @@ func importFile(_ context.Context, path string, o importOptions, std Stdio) ([]b
 	return out, form, nil
 }
 
-// writeTo writes a file atomically, or to standard output if there is no name. A link stays a link, and what is no file,
-// such as a pipe or a device, is written to.
+// writeTo writes a file atomically, or to standard output if there is no name. A link stays a link; a pipe or a
+// device is written to.
 func writeTo(name string, data []byte, std Stdio) error {
 	if name == "" || name == "-" {
 		_, err := std.Out.Write(data)

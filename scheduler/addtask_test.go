@@ -79,7 +79,8 @@ func TestAddedTasksWaitForAFailedTask(t *testing.T) {
 	apply(event.WaveStarted{Wave: 1})
 	key := s.Tasks[0].Key
 	apply(event.AttemptStarted{Task: "a", Key: key, Attempt: 1})
-	apply(event.AttemptEnded{Task: "a", Key: key, Attempt: 1, Status: event.Failed, Result: runner.Result{Outcome: runner.Wrong}})
+	apply(event.AttemptEnded{Task: "a", Key: key, Attempt: 1, Status: event.Failed,
+		Result: runner.Result{Outcome: runner.Wrong}})
 	apply(onAddedTasks(s, []json.RawMessage{[]byte(task("b", "a")), []byte(task("c", "b")), []byte(task("d", "x"))}))
 	for id, want := range map[string]event.Status{"b": event.Blocked, "c": event.Blocked, "d": event.Pending} {
 		i, ok := s.Index(id)

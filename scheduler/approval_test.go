@@ -158,7 +158,7 @@ func TestNoToARetry(t *testing.T) {
 	}
 }
 
-// A task that an integration reopens is not complete, so nobody is asked about its completion.
+// A task that an integration reopens is not complete, so its completion is no question.
 func TestReopenedTaskIsNotComplete(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()

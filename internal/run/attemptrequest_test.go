@@ -197,8 +197,8 @@ func TestDescribeCut(t *testing.T) {
 		"a change": {fmt.Sprintf(use, "2", "touch x") + `{"type":"control_request","request_id":"r"}` + "\n" +
 			`{"type":"assist`, "sub/new", "Calls without a result, which may have run in part:\n- Bash touch x\n" +
 			"Files that have changed since: sub/new"},
-		"an odd name": {fmt.Sprintf(use, "2", `touch \u001b[31mx`), odd, "Calls without a result, which may have run in part:\n" +
-			"- Bash touch x\nFiles that have changed since: sub/od"},
+		"an odd name": {fmt.Sprintf(use, "2", `touch \u001b[31mx`), odd,
+			"Calls without a result, which may have run in part:\n- Bash touch x\nFiles that have changed since: sub/od"},
 		"a turn that ended": {fmt.Sprintf(use, "2", "x") + `{"type":"result","subtype":"success"}` + "\n", "sub/new", none},
 		"no stream":         {"", "sub/new", none},
 	} {
