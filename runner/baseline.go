@@ -22,9 +22,9 @@ type baseline struct {
 	// Files maps declared paths to digests; "" for a file that did not exist.
 	Files map[string]string `json:"files"`
 	// Guards holds the digests of guarded files, Protected those of the files that the plan
-	// protects.
+	// protects; nil if it protected none.
 	Guards    map[string]string `json:"guards,omitempty"`
-	Protected map[string]string `json:"protected,omitempty"`
+	Protected map[string]string `json:"protected,omitzero"`
 	// CheckFiles are the files on which checks rest, by their path in the project.
 	CheckFiles map[string]checkFile `json:"check_files,omitempty"`
 	// Vacuous reports that the task has checks and all of them passed before the first attempt.

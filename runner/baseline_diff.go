@@ -66,15 +66,14 @@ func (b baseline) withOutsideChanges(req Request, redact func(string) string) ba
 // the files on which checks rest, or is nil to look. If saveFinalState fails, a later attempt is compared with the
 // base.
 func (b baseline) saveFinalState(first baseline, req Request, after map[string]checkFile) {
-	if req.Baseline == "" || req.Command != "" || len(b.Guards) == 0 && len(b.Protected) == 0 &&
+	if req.Baseline == "" || req.Command != "" || len(b.Guards) == 0 && b.Protected == nil &&
 		len(b.CheckFiles) == 0 {
 		return
 	}
 	l := finalState{Attempt: req.Attempt, Unknown: b.unknown, Guards: diffDigests(first.Guards, b.Guards),
-		Protected: diffDigests(first.Protected,
-			b.Protected),
+		Protected:   diffDigests(first.Protected, b.Protected),
 		AfterGuards: diffDigests(b.Guards, b.currentGuards(req))}
-	if len(b.Protected) > 0 {
+	if b.Protected != nil {
 		l.AfterProtected = diffDigests(b.Protected, req.Protect.digests(req.Dir))
 	}
 	if b.CheckFiles != nil {

@@ -1004,6 +1004,28 @@ func TestOutputOfCommand(t *testing.T) {
 	}
 }
 
+// A protected file that an attempt makes counts against the next attempt too, until it is gone. Before the task there was
+// no file that the pattern matches.
+func TestProtectedFileIsMade(t *testing.T) {
+	t.Parallel()
+	b := setup(t, script("test -e made && { rm -f $(cat made); exit; }; echo new > go.lock; echo > made"))
+	b.req.Checks = []plan.Check{{Run: "true"}}
+	b.req.Protect = &runner.Protect{Patterns: []string{"go.*"}}
+	lock := filepath.Join(b.dir, "go.lock")
+	for n, c := range []struct {
+		removes string
+		want    runner.Outcome
+	}{{"", runner.Wrong}, {"", runner.Wrong}, {lock, runner.Done}} {
+		if n > 0 {
+			must(os.WriteFile(filepath.Join(b.dir, "made"), []byte(c.removes), 0o600))
+		}
+		b.req.Attempt = n + 1
+		if r := b.attempt(t.Context()); r.Outcome != c.want {
+			t.Errorf("attempt %d is %s: %s", n+1, r.Outcome, r.Reason)
+		}
+	}
+}
+
 // An attempt that changes files that the plan protects is wrong, whatever its checks say. A mustNot condition without a
 // check is for reviewers.
 func TestProtectedFiles(t *testing.T) {
