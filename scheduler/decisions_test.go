@@ -599,7 +599,7 @@ func shown(t *testing.T, text string, events []event.Event) (lines []string) {
 	for i := range s.Tasks {
 		x := &s.Tasks[i]
 		add(s.Plan.Tasks[i].ID, x.Status, x.Wave, x.Attempts, x.Panels, x.Cost, x.CounselCost, x.Usage.Total(), x.Took,
-			x.Refused, s.expectedCost(i), s.Retries(i), x.UpToDate(), x.RootCause, x.Stop != nil, x.OverBudget)
+			x.Refused, x.Commit, s.expectedCost(i), s.Retries(i), x.UpToDate(), x.RootCause, x.Stop != nil, x.OverBudget)
 	}
 	for k := range s.Plan.Groups {
 		g := &s.Plan.Groups[k]

@@ -129,6 +129,28 @@ func TestNoCommandIsCoveredAfterAResume(t *testing.T) {
 	})
 }
 
+// An agent that starts together with commands does not wait for the lag.
+func TestAgentsDoNotWaitForTheLag(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := testConfig()
+		cfg.Parallel = 2
+		b := newFixture(t, mustPlan(t, planText(`{"id":"t1","command":"true"}`, `{"id":"t2","command":"true"}`,
+			`{"id":"t3","command":"true"}`, task("a"))), cfg)
+		b.Runner = timedRunner{"t1": time.Millisecond, "t2": time.Millisecond, "t3": time.Hour, "a": time.Hour}
+		b.SyncDelay, b.BatchDelay = time.Minute, time.Millisecond
+		began, waited := time.Now(), time.Duration(-1)
+		b.Views = []View{viewOf(func(e event.Event) {
+			if s, ok := e.Body.(event.AttemptStarted); ok && s.Task == "a" {
+				waited = time.Since(began)
+			}
+		})}
+		if _, err := b.Run(t.Context()); err != nil || waited < 0 || waited > time.Second {
+			t.Errorf("it started after %s, %v", waited, err)
+		}
+	})
+}
+
 // Written events become durable after the lag, also if nothing else happens.
 func TestSyncDelayEnds(t *testing.T) {
 	t.Parallel()

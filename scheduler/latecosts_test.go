@@ -370,6 +370,15 @@ func TestLearnCorrectedCosts(t *testing.T) {
 	if next.costs.done["a"] != 1000 || next.costs.open["a"] != 0 {
 		t.Errorf("learnt %+v", next.costs)
 	}
+	// It may also be more than was counted, before the task is done and after.
+	next = NewState(p)
+	next.Learn([]event.Event{{Body: event.AttemptEnded{Task: "a", Result: lost(500)}},
+		{Body: event.CostCorrected{Task: "a", Was: 500, Cost: 1200}},
+		{Body: event.AttemptEnded{Task: "b", Result: doneFor(1000)}},
+		{Body: event.CostCorrected{Task: "b", Was: 100, Cost: 400}}})
+	if _, open := next.costs.open["b"]; open || next.costs.open["a"] != 1200 || next.costs.done["b"] != 1300 {
+		t.Errorf("learnt %+v", next.costs)
+	}
 }
 
 // A correction goes to the ledgers that paid for the attempt. Before its list is there, the group of an attempt is
