@@ -20,9 +20,9 @@ const maxClaim = 1000
 
 // claimParser holds the patterns, and the files that a basename may stand for.
 type claimParser struct {
-	exists, contains, denies, commanded, success *regexp.Regexp
-	byBase                                       map[string][]string // files of the whole plan
-	described                                    map[string]bool     // words that only describe a quoted text
+	exists, contains, denies, commanded, success, blanks *regexp.Regexp
+	byBase                                               map[string][]string // files of the whole plan
+	described                                            map[string]bool     // words that only describe a quoted text
 }
 
 func newClaimParser(f *importedPlan) *claimParser {
@@ -31,7 +31,9 @@ func newClaimParser(f *importedPlan) *claimParser {
 		exists: regexp.MustCompile(`(?is)^(.{1,300}?)\s+(?:exists|is created|is present)\b(.*)$`),
 		contains: regexp.MustCompile(`(?is)^(.{1,300}?)\s+(contains?|includes?|has|have|mentions?|references?|defines?|` +
 			`declares?|lists?|imports?|exports?)\s+(.+)$`),
-		denies: regexp.MustCompile(`(?i)\b(?:not|no|never|none|neither|without|cannot|removed|absent|deleted|missing)\b|n't\b`),
+		denies: regexp.MustCompile(`(?i)\b(?:not|no|never|none|nothing|neither|without|cannot|removed|absent|deleted|` +
+			`missing|zero|fewer|less than|other than|instead|rather than|unlike|except)\b|n't\b|(?:^|\s)0(?:\s|$)`),
+		blanks: regexp.MustCompile("\"[^\"\r\n]*\"|'[^'\r\n]*'|`[^`\r\n]*`|\\s+"),
 		commanded: regexp.MustCompile(
 			"(?is)^(run|running|execute|command)?:?\\s*`([^`\\n]+)`\\s*(?:(?:→|->|=>|-|–|—|:|,)\\s*)?(" + passed + ")?\\.?$"),
 		success:   regexp.MustCompile(`(?is)^(.+?)\s+(?:(?:→|->|=>)\s*)?` + passed + `\.?$`),
@@ -56,7 +58,7 @@ func newClaimParser(f *importedPlan) *claimParser {
 }
 
 func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim) {
-	text := strings.Join(strings.Fields(claim.text), " ")
+	text := c.oneLine(claim.text)
 	at := claim.at
 	// Other kinds say nothing beside the words.
 	if !slices.Contains([]string{"", "file", "content", "manual", "grep", "console", "command", "tail"}, claim.kind) {
@@ -96,6 +98,17 @@ func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim
 	}
 }
 
+// oneLine returns a text with single blanks between words. Blanks in quotes are part of a command or of
+// the text of a file, and stay.
+func (c *claimParser) oneLine(s string) string {
+	return strings.TrimSpace(c.blanks.ReplaceAllStringFunc(s, func(part string) string {
+		if strings.TrimSpace(part) == "" {
+			return " "
+		}
+		return part
+	}))
+}
+
 // isSuccess reports whether a text says no more than that a command succeeds.
 func (c *claimParser) isSuccess(text string) bool {
 	m := c.success.FindStringSubmatch("it " + text)
@@ -124,7 +137,7 @@ func (f *importedPlan) addManualCheck(t *importedTask, w phrase) {
 
 // condition returns a criterion of the plan, with a check if its words are one.
 func (f *importedPlan) condition(c *claimParser, w phrase) *source.Node {
-	text := strings.Join(strings.Fields(w.text), " ")
+	text := c.oneLine(w.text)
 	n := source.Object(w.at).Set("text", source.Text(text, w.at))
 	if len(text) > maxClaim {
 		return n
@@ -174,13 +187,15 @@ func (c *claimParser) files(t *importedTask, text, kind string,
 	case len(quoted) == 0:
 		return nil, false
 	case len(quoted) > 1 && strings.Contains(" "+around+" ", " or "):
-		if strings.Contains(" "+around+" ", " and ") {
+		if !whole || strings.Contains(" "+around+" ", " and ") {
 			return nil, false
 		}
 		for i := range quoted {
 			quoted[i] = regexp.QuoteMeta(quoted[i])
 		}
-		return []*source.Node{holds("matches", strings.Join(quoted, "|"))}, whole
+		return []*source.Node{holds("matches", strings.Join(quoted, "|"))}, true
+	case !whole:
+		quoted = quoted[:1] // the others may belong to another statement
 	}
 	for _, q := range quoted {
 		checks = append(checks, holds("contains", q))
@@ -240,7 +255,7 @@ func (c *claimParser) subject(t *importedTask, s string) (string, bool) {
 		}
 		return "", false
 	}
-	if name == "" || strings.ContainsAny(name, "*?<>|:\\\"'(){}[]$") || strings.HasPrefix(name, "/") ||
+	if name == "" || strings.ContainsAny(name, "*?<>|:\\\"'(){}[]$") || strings.ContainsAny(name[:1], "/~") ||
 		strings.Contains(name, "..") {
 		return "", false
 	}
@@ -284,17 +299,39 @@ func (c *claimParser) command(text, kind string) (string, bool) {
 	if !startsWithProgram(text) {
 		return "", false
 	}
-	for _, word := range strings.Fields(text)[1:] {
+	words := strings.Fields(text)
+	for i, word := range words[1:] {
+		if isOutcome(words, i+1) {
+			return "", false
+		}
 		switch strings.ToLower(strings.Trim(word, ",.;")) {
 		case "is", "are", "shows", "show", "should", "must", "outputs", "output", "returns", "prints", "produces", "displays",
 			"works", "passes", "contains",
 			"includes", "has", "have", "no", "not", "the", "and", "or", "a", "an", "with", "when", "without", "for", "to", "of",
 			"that", "gives", "reports",
-			"succeeds", "fails", "exits", "→", "->", "=>", "verify", "check", "then":
+			"succeeds", "fails", "exits", "→", "->", "=>", "verify", "check", "then", "cleanly", "successfully":
 			return "", false
 		}
 	}
 	return text, true
+}
+
+// isOutcome reports whether a word of a text, which begins with a program, tells how the command ends. It may be
+// an argument instead: a target or script (make clean, npm run clean), or the value of an option before others.
+func isOutcome(words []string, i int) bool {
+	switch strings.ToLower(strings.Trim(words[i], ",.;")) {
+	case "pass", "succeed", "runs", "clean", "empty", "ok", "green", "present":
+	default:
+		return false
+	}
+	switch before := words[i-1]; before {
+	case "run":
+		return false
+	case "pytest", "tsc", "jest", "vitest":
+		return true
+	default:
+		return i > 1 && (!strings.HasPrefix(before, "-") || i == len(words)-1)
+	}
 }
 
 // startsWithProgram reports whether a text begins with the name of a common program for checks.
