@@ -983,6 +983,8 @@ func TestOutputOfCommand(t *testing.T) {
 		{"small", `echo warning >&2; echo '{ "n": 1 }'`, "", "", `{"n":1}`, "", runner.Done},
 		{"nothing", "echo warning >&2", "", "", "",
 			"no output: the command printed nothing on standard output", runner.Wrong},
+		{"blanks", `printf ' \n\t\n'`, "", "", "",
+			"no output: the command printed nothing on standard output", runner.Wrong},
 		{"failed", `echo '{"n":1}'; exit 3`, "", "", "", "exit code is 3", runner.Wrong},
 		{"too large", `printf '"%1048575s"'`, `{}`, "", "", "is larger than", runner.Wrong},
 		{"no schema", `echo '{"n":1}'`, `{"type":3}`, "", "", "the schema of the output: ", runner.Broken},

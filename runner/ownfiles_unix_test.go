@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -31,6 +32,9 @@ func TestPipesForOwnFiles(t *testing.T) {
 	}
 	if d := FileDigest(dir, "left.json"); d == "" || d == FileDigest(dir, "missing") {
 		t.Errorf("the digest of a pipe is %q", d)
+	}
+	if d := FileDigest("/proc/self", "mem"); runtime.GOOS == "linux" && d == "" { // its start cannot be read
+		t.Error("a file that cannot be read counts as missing")
 	}
 	was := baseline{Guards: map[string]string{"a": "1"}}
 	if now := was.withOutsideChanges(req, strings.Clone); now.Guards["a"] != "1" {

@@ -588,7 +588,7 @@ func shown(t *testing.T, text string, events []event.Event) (lines []string) {
 	}
 	left, _ := s.TimeLeft(now)
 	add("run", s.Phase, s.Wave, s.CurrentWave(), s.WorkTime(now), s.WorkTime(time.Time{}), s.EndedAt().IsZero(), left,
-		s.Notional, s.Limiter, s.Integrated, s.ExitSignal)
+		s.Notional, s.Limiter, s.Integrated, s.ExitSignal, s.openBlockers)
 	add("counts", s.tallies, s.Counts, s.Failures(), s.IsDone(), s.CutShort(), len(s.Errors()), s.AllowedFailures(),
 		s.PrecheckRefusals())
 	cancelled := EndAfterCancel(s)

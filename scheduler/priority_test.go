@@ -119,6 +119,21 @@ func TestSetFirst(t *testing.T) {
 	}
 }
 
+// Slots below those of adopted attempts are free.
+func TestSlotsBelowAnother(t *testing.T) {
+	t.Parallel()
+	var s slots
+	for _, want := range []int{0, 1, 3} {
+		if want == 0 {
+			s.acquire(2)
+		}
+		if got := s.nextFree(); got != want {
+			t.Errorf("the next slot is %d, want %d", got, want)
+		}
+		s.acquire(want)
+	}
+}
+
 // TestQueueKeepsOrder: for any order of pushes and pops, the queue holds each task once, by rank,
 // and by age among equals, whatever their groups. The other tasks of a group can be left out.
 func TestQueueKeepsOrder(t *testing.T) {

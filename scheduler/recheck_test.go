@@ -296,6 +296,9 @@ func TestFlakyChecksAreNamed(t *testing.T) {
 	s := NewState(mustPlan(t, planText(task("a"), task("b"), task("c"))))
 	b := event.CriteriaStarted{Round: 1, Rechecks: []event.Recheck{{Tasks: []string{"a"}}, {Tasks: []string{"b"}},
 		{Tasks: []string{"c"}}}}
+	if e := onVerification(s, event.CriteriaStarted{Round: 1}, Verification{}, nil); e.Rechecked != nil {
+		t.Errorf("without repeated checks: %+v", e.Rechecked)
+	}
 	e := onVerification(s, b, Verification{Rechecks: []RecheckResult{{Passed: true, Check: "x"},
 		{Passed: true, Flaky: true, Check: "y"}}}, nil)
 	if got := e.Rechecked; got.Made != 2 || got.Skipped != 1 || !slices.Equal(got.Flaky, []string{"b: y"}) ||

@@ -25,6 +25,24 @@ func spareConfig() event.Config {
 	return c
 }
 
+// A record of a spare for which there is no money is none of this run.
+func TestSpareWithoutMoney(t *testing.T) {
+	t.Parallel()
+	c := testConfig()
+	c.Limits.USD = budget.Dollar
+	s := NewState(mustPlan(t, planText(task("a"))))
+	for cap, fits := range map[budget.USD]bool{budget.Dollar: true, 2 * budget.Dollar: false} {
+		s := NewState(s.Plan)
+		err := s.apply(event.Event{Seq: 1, Body: event.RunStarted{Config: c}})
+		if err == nil {
+			err = s.apply(event.Event{Seq: 2, Body: event.SpareStarted{Task: "a", Attempt: 1, Cap: cap}})
+		}
+		if (err == nil) != fits || len(s.openSpares) > 0 != fits {
+			t.Errorf("%s: %v, %+v", cap, err, s.openSpares)
+		}
+	}
+}
+
 // A spare is started for the next task when all slots are taken. Its attempt gets the values of the
 // spare, and all attempts together fit the budget.
 func TestSpareIsOfTheNextTask(t *testing.T) {
