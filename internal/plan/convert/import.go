@@ -7,6 +7,7 @@ package convert
 // meaning.
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -142,6 +143,7 @@ func (o *planFile) tree(form Form, s source.Tokens) {
 		return
 	}
 	f := &importedPlan{DiagnosticList: &o.diagnostics, form: string(form), lenient: o.opts.Lenient, at: root.At}
+	f.refuseTwice(root)
 	switch form {
 	case FormPhaseDoc:
 		f.readPhaseDoc(root)
@@ -151,6 +153,21 @@ func (o *planFile) tree(form Form, s source.Tokens) {
 		f.readSteps(root)
 	}
 	o.tokens = &source.Tree{Root: f.tree(), Position: s.Pos}
+}
+
+// refuseTwice reports the fields of objects that are given twice with different values: one of them would be lost.
+func (f *importedPlan) refuseTwice(n *source.Node) {
+	first := map[string]*source.Node{}
+	n.Each(func(name, v *source.Node) {
+		if other := first[name.Text]; other == nil {
+			first[name.Text] = v
+		} else if !bytes.Equal(other.AppendJSON(nil), v.AppendJSON(nil)) {
+			f.Error(name.At, plan.CodeDuplicateField, "field %s is given twice; keep one", source.Quote(name.Text))
+		}
+	})
+	for _, item := range n.Items {
+		f.refuseTwice(item)
+	}
 }
 
 func (o *planFile) markdown(form Form) {

@@ -79,10 +79,10 @@ func (f *importedPlan) readStoryFields(root *source.Node) (stories []*source.Nod
 }
 
 func (f *importedPlan) readSteps(root *source.Node) {
-	done := map[string]bool{}
+	done := map[string]int{} // how many steps with a text are completed
 	var completed []string
 	for _, e := range root.Get("completedSteps").Elements() {
-		done[stepText(e)] = true
+		done[stepKey(e)]++
 		completed = append(completed, source.Quote(f.inlineText(e)))
 	}
 	root.Each(func(name, v *source.Node) {
@@ -104,32 +104,40 @@ func (f *importedPlan) readSteps(root *source.Node) {
 			f.warnUnused(name, v)
 		}
 	})
-	steps := root.Get("steps").Elements()
-	if left := root.Get("remainingSteps"); left != nil {
-		f.warnForgottenSteps(steps, left.Elements(), done)
-		steps = left.Elements()
-	}
-	for _, e := range steps {
-		if !done[stepText(e)] {
-			f.step(e)
+	var open []*source.Node
+	for _, e := range root.Get("steps").Elements() {
+		if done[stepKey(e)]--; done[stepKey(e)] < 0 {
+			open = append(open, e)
 		}
+	}
+	if left := root.Get("remainingSteps"); left != nil { // it is right even about a step that is completed too
+		f.warnForgottenSteps(open, left.Elements())
+		open = left.Elements()
+	}
+	for _, e := range open {
+		f.step(e)
 	}
 	if len(f.tasks) == 0 {
 		f.Error(f.at, plan.CodeEmptyPlan, "no step is left to do")
 	}
 }
 
-// warnForgottenSteps reports the steps that are neither completed nor left.
-func (f *importedPlan) warnForgottenSteps(steps, left []*source.Node, done map[string]bool) {
-	remain := map[string]bool{}
+// warnForgottenSteps reports the open steps that are not left either.
+func (f *importedPlan) warnForgottenSteps(open, left []*source.Node) {
+	remain := map[string]int{}
 	for _, e := range left {
-		remain[stepText(e)] = true
+		remain[stepKey(e)]++
 	}
-	for _, e := range steps {
-		if text := stepText(e); !done[text] && !remain[text] {
+	for _, e := range open {
+		if remain[stepKey(e)]--; remain[stepKey(e)] < 0 {
 			f.notCarried(e.At, "the step "+source.Quote(f.inlineText(e))+", which is neither completed nor left,")
 		}
 	}
+}
+
+// stepKey returns what tells a step from others: its text, or all of an object without a text.
+func stepKey(e *source.Node) string {
+	return cmp.Or(stepText(e), string(e.AppendJSON(nil)))
 }
 
 // step adds a task for a step, blocked by the one before.

@@ -69,6 +69,9 @@ func (r *phaseReader) codeBlock(i int) int {
 	if strings.HasPrefix(strings.TrimSpace(r.lines[i].text), "<!--") {
 		for i++; i < len(r.lines) && r.lines[i].code && !strings.Contains(r.lines[i-1].text, "-->"); i++ {
 		}
+		if rest := afterComment(r.lines[i-1].text); rest != "" {
+			r.notCarried(r.lines[i-1].at, "the text "+source.Quote(rest)+" after a comment")
+		}
 		return i
 	}
 	mark := fenceMark(r.lines[i].text)

@@ -93,7 +93,13 @@ func (r *prdReader) readComment(l markdownLine) {
 	}
 	r.comment.WriteString(l.text + "\n")
 	r.inside = !strings.Contains(l.text, "-->")
-	if r.inside || r.task == nil {
+	if r.inside {
+		return
+	}
+	if r.task == nil {
+		if rest := afterComment(l.text); rest != "" {
+			r.notCarried(l.at, "the text "+source.Quote(rest)+" after a comment")
+		}
 		return
 	}
 	if r.comment.Len() > maxRequest {

@@ -280,6 +280,10 @@ func TestImportDiagnostics(t *testing.T) {
 		{"behind", "p.json", `{"phase":1,"tasks":[{"id":1,"title":"x"}]} x`, `1:44 syntax`},
 		{"all pass", "p.json", `{"stories":[{"id":1,"title":"x","passes":true}]}`, "1:1 empty-plan: all stories pass"},
 		{"no steps left", "p.json", `{"steps":["a"],"completedSteps":["a"]}`, "1:1 empty-plan: no step is left"},
+		{"list twice", "p.json", `{"phase":1,"tasks":[{"id":"1","title":"x"}],"tasks":[{"id":"2","title":"y"}]}`,
+			`1:45 duplicate-field: "tasks" is given twice`},
+		{"steps twice", "p.json", `{"steps":["a","b"],"steps":["c"]}`, `1:20 duplicate-field: "steps"`},
+		{"wave twice", "p.yaml", "phase: 1\ntasks:\n- {id: 1, title: x, wave: 1, wave: 2}\n", `3:30 duplicate-field: "wave"`},
 		{"prd unknown", "p.md", "### T-001: x\n<!-- blockedBy: [T-009] -->\n", `2:18 unknown-task: "T-009"`},
 		{"nul", "p.md", block(`id="1"`, "\x00"), "3:1 encoding: NUL"},
 		{"latin", "p.md", block(`id="1"`, "é\xff"), "3:3 encoding: UTF-8"},
@@ -297,6 +301,27 @@ func TestImportDiagnostics(t *testing.T) {
 				t.Errorf("want %s, got %v", c.want, ds)
 			}
 		})
+	}
+}
+
+// Each completed step takes one step off the list, and what is said to be left is left.
+func TestStepsLeft(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`"steps":["T","B","T"],"completedSteps":["T"],"remainingSteps":["B","T"]`:                          "B T",
+		`"steps":["T","B","T"],"completedSteps":["T"]`:                                                     "B T",
+		`"steps":["T","B"],"completedSteps":["T"],"remainingSteps":["T","B"]`:                              "T B",
+		`"steps":["T","B"],"steps":["T","B"],"completedSteps":["T"]`:                                       "B",
+		`"steps":[{"id":1,"do":"A"},{"id":2,"do":"B"},{"title":"C"}],"completedSteps":[{"id":1,"do":"A"}]`: "Task T-001 C",
+	} {
+		p, ds := parse("p.json", []byte("{"+text+"}"), plan.Options{})
+		var got []string
+		for i := 0; p != nil && i < len(p.Tasks); i++ {
+			got = append(got, p.Tasks[i].Subject)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, %v, want %s", text, got, ds, want)
+		}
 	}
 }
 

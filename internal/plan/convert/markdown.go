@@ -52,6 +52,18 @@ func markdownLines(src string) iter.Seq[markdownLine] {
 	}
 }
 
+// afterComment returns the text after the comments of a line in which a comment ends.
+func afterComment(line string) string {
+	for {
+		_, rest, ended := strings.Cut(line, "-->")
+		rest = strings.TrimSpace(rest)
+		if !ended || !strings.HasPrefix(rest, "<!--") || !strings.Contains(rest, "-->") {
+			return rest
+		}
+		line = rest
+	}
+}
+
 // fenceMark returns the whole ``` or ~~~ at the start of a line; "" if there is none.
 func fenceMark(text string) string {
 	s := strings.TrimLeft(text, " ")

@@ -79,6 +79,7 @@ func TestNoWordOfAPhasePlanIsLost(t *testing.T) {
 			d.add("")
 		}
 		d.some(t, "head", "# Heading @", "# Heading @ two", "```\nfenced @\n```", "Some words @", "---",
+			"<!-- note --> words @", "<!--\n--> <!-- --> @", "<!-- --> <!-- @\nwords @ -->",
 			"## Notes @\n\nwords @\n- @",
 			"## Empty @", "## Must-Haves (Goal-Backward)\n- [ ] @ is so", "## Must have @", "## Must-Haves\n\nbut @\n",
 			"## Goal of @\n\nto @", "## Key Links @\n\n| From | To | @ |\n|---|---|---|\n| a.md | b.md | @ |\n- @ -> @",
@@ -135,12 +136,14 @@ func TestNoWordOfAPRDIsLost(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := &document{words: map[string][2]int{}}
-		d.some(t, "head", "# Title @", "# Another @", "words @", "```\n@\n```", "## Section @\n\n- @", "## Tasks",
+		d.some(t, "head", "# Title @", "# Another @", "words @", "<!-- note --> words @",
+			"```\n@\n```", "## Section @\n\n- @", "## Tasks",
 			"# "+strings.Repeat("long ", 70)+" @")
 		for n := range rapid.IntRange(1, 2).Draw(t, "tasks") {
 			d.add(fmt.Sprintf("### T-%03d: Make @", n+1))
 			d.some(t, "task", fmt.Sprintf("<!-- task\nid: T-%03d\nowner: @\nparallel: @\n-->", n+1),
-				"<!-- owner: @, size: \"@\"; words @ -->", "<!-- note: some @ -->", "It is @.", "#### Below @", "```\n@\n```",
+				"<!-- owner: @, size: \"@\"; words @ -->", "<!-- note: some @ -->", "<!-- note --> words @",
+				"It is @.", "#### Below @", "```\n@\n```",
 				"**Acceptance Criteria:**", "Acceptance Criteria @:", "- a point @", "- [ ]")
 			for _, c := range rapid.Permutation(claimsWithWords()).Draw(t, "claims")[:rapid.IntRange(0, 4).Draw(t, "n")] {
 				d.add("- [ ] " + c)
