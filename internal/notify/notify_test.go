@@ -145,6 +145,15 @@ func TestSlack(t *testing.T) {
 	if want := "wavex: demo: paused (exit code 4)\n0 of 1 tasks completed, 0 failed, 0 blocked | $1.25 | 3 iterations\nsame error three times\nContinue with: wavex resume plan.json"; m["text"] != want {
 		t.Errorf("%q", m["text"])
 	}
+	// The texts of a plan and of agents mention no channel, and make no links.
+	body, err := h.body(Message{Event: "run_ended", Status: "failed", Plan: "a<b", Reason: "<!channel> <http://x|y> &lt;"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(body, &m); err != nil ||
+		!strings.HasSuffix(m["text"], "\n&lt;!channel&gt; &lt;http://x|y&gt; &amp;lt;") {
+		t.Errorf("%q, %v", m["text"], err)
+	}
 }
 
 // TestHangingWebhook: a hook that never answers delays neither the events nor, for long, the end. The

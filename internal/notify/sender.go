@@ -185,9 +185,12 @@ func Sign(secret string, body []byte) string {
 	return "sha256=" + hex.EncodeToString(h.Sum(nil))
 }
 
+// slackEscapes keeps Slack from reading mentions and links into the texts of plans and agents.
+var slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
 func (h Webhook) body(m Message) ([]byte, error) {
 	if h.Slack {
-		return json.Marshal(map[string]string{"text": m.Text()})
+		return json.Marshal(map[string]string{"text": slackEscapes.Replace(m.Text())})
 	}
 	return json.Marshal(m)
 }
