@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"wavex/internal/event"
@@ -65,15 +66,18 @@ func DecideStop(in Input, r Run, limit int, tell func() (int, bool)) StopDecisio
 	return v
 }
 
-// runsWavex reports whether a background command is a run of wavex.
+// shellSigns sets the signs that end a command in a shell apart from its words.
+var shellSigns = strings.NewReplacer("(", " ( ", ")", " ) ", ";", " ; ", "&", " & ", "|", " | ")
+
+// runsWavex reports whether a background command is a wavex that works at a run or a request.
 func runsWavex(list []Background) bool {
 	for _, b := range list {
 		if b.Status != "" && b.Status != "running" && b.Status != "pending" {
 			continue
 		}
-		words := strings.Fields(b.Command)
+		words := strings.Fields(shellSigns.Replace(b.Command))
 		for i, w := range words[:max(0, len(words)-1)] {
-			if verb := words[i+1]; isWavex(w) && (verb == "run" || verb == "resume") {
+			if isWavex(w) && slices.Contains([]string{"run", "resume", "retry", "start", "verify"}, words[i+1]) {
 				return true
 			}
 		}
