@@ -61,7 +61,7 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 		b.Continues, b.Interrupts = false, b.More || b.Interrupts
 		req.FullPrompt = prompt.Build(s.Plan, i, b)
 	}
-	if err := os.MkdirAll(req.LogDir, 0o755); err != nil {
+	if err := os.MkdirAll(req.LogDir, 0o700); err != nil {
 		return req, err
 	}
 	return req, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -101,7 +102,8 @@ func TestAttemptRequest(t *testing.T) {
 		req.Protect.Under != "sub" || req.Command != "" || !strings.Contains(req.Prompt, "do a") || req.FullPrompt != "" {
 		t.Errorf("%+v, %v", req, err)
 	}
-	if st, err := os.Stat(req.LogDir); err != nil || !st.IsDir() {
+	if st, err := os.Stat(req.LogDir); err != nil || !st.IsDir() ||
+		runtime.GOOS != "windows" && st.Mode().Perm() != 0o700 {
 		t.Errorf("its folder: %v, %v", st, err)
 	}
 	e.Resume = true
