@@ -12,11 +12,16 @@ func Contains(ctx context.Context, project, commit string, env []string) (bool, 
 	if code := exitCode(err); code <= 0 {
 		return err == nil, err
 	}
-	merged, err := g.output(ctx, "merge-tree", "--write-tree", "HEAD", commit)
+	return g.mergesToNothing(ctx, "HEAD", commit)
+}
+
+// mergesToNothing reports whether a merge of a commit into head would change nothing.
+func (g git) mergesToNothing(ctx context.Context, head, commit string) (bool, error) {
+	merged, err := g.output(ctx, "merge-tree", "--write-tree", head, commit)
 	if code := exitCode(err); code != 0 {
 		return false, ignoreFailure(err) // a conflict, or a git that is too old
 	}
-	tree, err := g.output(ctx, "rev-parse", "HEAD^{tree}")
+	tree, err := g.output(ctx, "rev-parse", head+"^{tree}")
 	return err == nil && tree == merged, err
 }
 

@@ -30,7 +30,7 @@ func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete b
 	if err != nil {
 		return d, err
 	}
-	if has, err := m.isAncestor(ctx, d.Commit, c.head); err != nil {
+	if has, err := m.hasWork(ctx, c.head, d.Commit); err != nil {
 		return d, err
 	} else if has {
 		d.How, d.Why = "ff", "it is in the checkout already"
@@ -66,6 +66,18 @@ func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete b
 	}
 	obstacle.Fix = d.Command
 	return d, obstacle
+}
+
+// hasWork reports whether a head has the work of a commit: it descends from it, or has moved and a merge would change
+// nothing, as after the rebase that suggestCommand prints.
+func (m *Manager) hasWork(ctx context.Context, head, commit string) (bool, error) {
+	if has, err := m.isAncestor(ctx, commit, head); has || err != nil {
+		return has, err
+	}
+	if straight, err := m.isAncestor(ctx, head, commit); straight || err != nil {
+		return false, err
+	}
+	return m.g.mergesToNothing(ctx, head, commit)
 }
 
 // beginForward puts a fast-forward on record before git begins it.
