@@ -77,15 +77,20 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 		}
 		set(p.Deliver == "" && !given("deliver"), &c.Deliver, rehearsed)
 	}
-	// Journals of older versions lack these.
-	c.RetrySession, c.Review = cmp.Or(c.RetrySession, o.want.RetrySession), cmp.Or(c.Review, o.want.Review)
-	c.ReviewRounds = cmp.Or(c.ReviewRounds, o.want.ReviewRounds)
-	c.Sandbox.Mode = cmp.Or(c.Sandbox.Mode, o.want.Sandbox.Mode)
+	setMissing(&c, &o.want)
 	var noPrices error
 	if given("prices") && c.Prices != "" {
 		c.Prices, noPrices = filepath.Abs(c.Prices)
 	}
-	return c, cmp.Or(checkPatterns(o, p, c.Policy), resolveTrack(o, p, &c), openCaches(o, &c.Sandbox), noPrices)
+	return c, cmp.Or(o.checkIncrements(old), checkPatterns(o, p, c.Policy), resolveTrack(o, p, &c),
+		openCaches(o, &c.Sandbox), noPrices)
+}
+
+// setMissing sets what journals of older versions lack.
+func setMissing(c, from *event.Config) {
+	c.RetrySession, c.Review = cmp.Or(c.RetrySession, from.RetrySession), cmp.Or(c.Review, from.Review)
+	c.ReviewRounds = cmp.Or(c.ReviewRounds, from.ReviewRounds)
+	c.Sandbox.Mode = cmp.Or(c.Sandbox.Mode, from.Sandbox.Mode)
 }
 
 // openCaches makes the caches of a strict wall absolute. They must be directories: a wall cannot open a missing one.
@@ -175,6 +180,26 @@ func (o *runOptions) apply(c *event.Config, take func(flag string) bool) {
 		}
 	})
 	*c = to.want
+}
+
+// checkIncrements refuses +N for a limit that the resumed run does not have: N alone may be less than it has spent.
+func (o *runOptions) checkIncrements(old *event.Config) error {
+	if old == nil {
+		return nil
+	}
+	l := old.Limits
+	for _, limit := range []struct {
+		flag string
+		none bool
+	}{
+		{"budget", l.NoUSD}, {"max-iterations", l.NoIterations}, {"max-tokens", l.Tokens == 0}, {"wave-budget", l.Wave == 0},
+	} {
+		text := o.flags.Lookup(limit.flag).Value.(*value).get()
+		if limit.none && o.forced(limit.flag) && strings.HasPrefix(text, "+") {
+			return usage("%s: the run has no such limit that %s could raise; name the limit itself", o.named(limit.flag), text)
+		}
+	}
+	return nil
 }
 
 // forgetIncrements makes limits of +N flags that were not given: a session has added them to the run's.

@@ -154,6 +154,16 @@ func TestSettingsOfAResume(t *testing.T) {
 	if c, err = s.resumed(t, &old); err != nil || c.MaxRetries != 2 || !c.ForceRetries {
 		t.Errorf("a resume with a variable: %+v, %v", c, err)
 	}
+	old.Limits = budget.Limits{USD: 5_000_000, NoIterations: true}
+	for flag, more := range map[string]bool{"budget": true, "max-iterations": false, "max-tokens": false,
+		"wave-budget": false} {
+		s = &settingsTest{args: []string{"--" + flag, "+5"}}
+		c, err = s.resumed(t, &old)
+		if more != (err == nil) || err != nil && !strings.Contains(err.Error(), "has no such limit") ||
+			more && c.Limits.USD != 10_000_000 {
+			t.Errorf("a resume with +5 for %s: %+v, %v", flag, c.Limits, err)
+		}
+	}
 }
 
 // Each pair of sources of each flag that a file may have: the first counts, and a list replaces the other.
