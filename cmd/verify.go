@@ -40,9 +40,9 @@ func newVerify(std Stdio) *cobra.Command {
 		Short: "Make all checks of a plan now, and look for gaps in the work",
 		Long: `verify makes every check of every task and criterion of the plan (or of the run
 in .loop/ of the current directory), in the project directory as it is now, and
-looks at the files that tasks declare for stubs, broken links, imports that lead
-nowhere, names that are not exported, and new files that nothing uses. These
-gaps are printed, and kept in .loop/VERIFICATION.md if there is a .loop.
+looks at the files that tasks declare for stubs, broken links, and new files
+that nothing uses. These gaps are printed, and kept in .loop/VERIFICATION.md if
+there is a .loop.
 
 With --fix the run gets a task for each gap and is resumed, round by round,
 until there are none; the other flags are those of resume.
