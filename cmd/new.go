@@ -32,7 +32,7 @@ without an answer it takes three tasks as an example. It overwrites nothing.
 
 wavex plan "WHAT YOU WANT" lets a model make a plan instead.
 
-Exit status: 0 written, 2 there is a plan here already.`,
+Exit status: 0 written, 2 there is a plan already, or the name is of JSON.`,
 		Example: "  wavex new\n  wavex new --yes\n  wavex new docs.yaml",
 		Args:    optionalArg("a plan file to write"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -63,6 +63,8 @@ func runNew(ctx context.Context, path string, yes bool, std Stdio) error {
 			return usage("%s is here already; name another file: wavex new FILE.yaml", here)
 		}
 		path = "plan.yaml"
+	} else if !plan.IsYAML(path, "#") {
+		return usage("%s: the plan has comments, which JSON does not take; name a file such as plan.yaml", path)
 	}
 	tasks, example := exampleTasks, true
 	if !yes && canPrompt(std) {
