@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -30,7 +31,7 @@ Write the background of the tasks into _context.md there: a run of a plan in
 that directory, or with --track SLUG, passes it to its agents, and adds
 deviations and interventions to it. init never overwrites a file.
 
-Exit status: 0 made, 2 it is there already.`,
+Exit status: 0 made, 2 it is there already, or there is no such project.`,
 		Example: "  wavex init login-feature --goal \"users can log in\"\n  wavex run plan.json --track login-feature",
 		Args:    oneArg("a slug, the name of a directory for notes (a plan is made with: wavex new)"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -52,6 +53,9 @@ func runInit(o initOptions, now time.Time, std Stdio) error {
 	project, err := filepath.Abs(o.project)
 	if err != nil {
 		return err
+	}
+	if st, err := os.Stat(project); err != nil || !st.IsDir() {
+		return usage("there is no directory %s; make it first, or name another --project", project)
 	}
 	dir, err := notes.Create(project, notes.Meta{Slug: slug, Goal: o.goal, Pipeline: o.pipeline, At: now})
 	if errors.Is(err, notes.ErrExists) {
