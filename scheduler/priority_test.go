@@ -119,6 +119,19 @@ func TestSetFirst(t *testing.T) {
 	}
 }
 
+// A task with a panel at work, also in the first slot, is not blocked by a failure; one that waits for a slot is.
+func TestPanelsAtWorkAreNotBlocked(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"))))
+	s.Tasks[0].Status = event.Advising
+	for slot, can := range map[int]bool{-1: true, 0: false, 1: false} {
+		s.Tasks[0].Slot = slot
+		if got := s.canBlock(0); got != can {
+			t.Errorf("slot %d: %t", slot, got)
+		}
+	}
+}
+
 // Slots below those of adopted attempts are free.
 func TestSlotsBelowAnother(t *testing.T) {
 	t.Parallel()
