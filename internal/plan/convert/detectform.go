@@ -62,21 +62,6 @@ func detectMarkdown(name, src string) Form {
 	return ""
 }
 
-// taskTag returns the length of a <task ...> at the start of a line, including up to three spaces
-// before it; 0 if there is none.
-func taskTag(s string) int {
-	rest := strings.TrimLeft(s, " ")
-	indent := len(s) - len(rest)
-	if indent > 3 || !strings.HasPrefix(rest, "<task") || len(rest) < 6 || strings.IndexByte("> \t", rest[5]) < 0 {
-		return 0
-	}
-	n := tagEnd(rest)
-	if n < 0 {
-		return 0
-	}
-	return indent + n
-}
-
 func storyHeading() *regexp.Regexp {
 	return regexp.MustCompile(`^(#{2,4})\s+([A-Za-z]{1,5}-?\d{1,6})\s*[:.]\s+(\S.*)$`)
 }

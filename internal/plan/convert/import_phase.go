@@ -66,22 +66,40 @@ func (f *importedPlan) readPhase(src string) {
 // codeBlock passes over lines in fences and comments, and returns the index of the line after them. It reports
 // fences, but not comments.
 func (r *phaseReader) codeBlock(i int) int {
+	start := i
 	if strings.HasPrefix(strings.TrimSpace(r.lines[i].text), "<!--") {
 		for i++; i < len(r.lines) && r.lines[i].code && !strings.Contains(r.lines[i-1].text, "-->"); i++ {
 		}
-		if rest := afterComment(r.lines[i-1].text); rest != "" {
+		if !strings.Contains(r.lines[i-1].text, "-->") {
+			r.refuseTasks(start)
+		} else if rest := afterComment(r.lines[i-1].text); rest != "" {
 			r.notCarried(r.lines[i-1].at, "the text "+source.Quote(rest)+" after a comment")
 		}
 		return i
 	}
 	mark := fenceMark(r.lines[i].text)
-	end := i + 1
-	for open := true; open && end < len(r.lines) && r.lines[end].code; end++ {
+	end, open := i+1, true
+	for ; open && end < len(r.lines) && r.lines[end].code; end++ {
 		text := strings.TrimSpace(r.lines[end].text)
 		open = mark == "" || !strings.HasPrefix(text, mark) || strings.Trim(text, mark[:1]) != ""
 	}
+	if open {
+		r.refuseTasks(i)
+	}
 	r.linesNotCarried(i, end, "the block "+source.Quote(strings.TrimSpace(r.lines[i].text)))
 	return end
+}
+
+// refuseTasks reports a task in a fence or a comment that begins with a line and is not closed.
+func (r *phaseReader) refuseTasks(start int) {
+	for i, l := range r.lines[start:] {
+		if taskTag(l.text) > 0 {
+			r.Error(r.lines[start].at, plan.CodeSyntax,
+				"%s is not closed, and the tasks from line %d on are in it; close it, or remove it",
+				source.Quote(strings.TrimSpace(r.lines[start].text)), start+i+1)
+			return
+		}
+	}
 }
 
 // linesNotCarried reports a part of several lines; the one with the index end is not among them.
@@ -233,7 +251,7 @@ func waveNumber(s string) int {
 // ends at the first </task> that is indented no further than its start.
 func (r *phaseReader) task(i int) int {
 	first := r.lines[i]
-	indent := len(first.text) - len(strings.TrimLeft(first.text, " "))
+	indent := indentation(first.text)
 	tag := taskTag(first.text)
 	t := &importedTask{at: first.at + source.Location(indent)}
 	r.attributes(t, first.text[indent+len("<task"):tag-1], first.at+source.Location(indent+len("<task")))
@@ -250,15 +268,11 @@ func (r *phaseReader) task(i int) int {
 	}
 	for end := i + 1; end < len(r.lines); end++ {
 		l := r.lines[end]
-		text := strings.TrimLeft(l.text, " ")
-		if len(l.text)-len(text) > indent {
-			continue
-		}
-		if strings.TrimRight(text, " \t") == "</task>" {
+		if isTaskEnd(l.text, indent) {
 			r.body(t, r.src[from:l.at], from)
 			return end + 1
 		}
-		if taskTag(text) > 0 {
+		if taskTag(l.text) > 0 && indentation(l.text) <= indent {
 			r.Error(t.at, plan.CodeSyntax, "task %s is not closed before the next one begins; end it with </task> on a line of its own", source.Quote(t.id.text))
 			return end
 		}

@@ -229,24 +229,6 @@ func (r *phaseReader) elements(text, name string, f func(attrs map[string]string
 	}
 }
 
-// tagEnd returns the length of the tag at the start of a text; a > in quotes does not end it.
-func tagEnd(s string) int {
-	var in byte
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case in != 0:
-			if c == in {
-				in = 0
-			}
-		case c == '"' || c == '\'':
-			in = c
-		case c == '>':
-			return i + 1
-		}
-	}
-	return -1
-}
-
 func (r *phaseReader) files(t *importedTask, text string, at source.Location) {
 	around := r.elements(text, "file", func(attrs map[string]string, text string, n int) {
 		p := phrase{cmp.Or(text, attrs["path"]), at + source.Location(n)}

@@ -284,6 +284,10 @@ func TestImportDiagnostics(t *testing.T) {
 			`1:45 duplicate-field: "tasks" is given twice`},
 		{"steps twice", "p.json", `{"steps":["a","b"],"steps":["c"]}`, `1:20 duplicate-field: "steps"`},
 		{"wave twice", "p.yaml", "phase: 1\ntasks:\n- {id: 1, title: x, wave: 1, wave: 2}\n", `3:30 duplicate-field: "wave"`},
+		{"fence around tasks", "p.md", block(`id="1"`, "") + "~~~\nwords\n" + block(`id="2"`, ""),
+			"5:1 syntax: from line 7 on"},
+		{"comment around tasks", "p.md", block(`id="1"`, "") + " <!-- words\n" + block(`id="2"`, ""),
+			"5:1 syntax: from line 6 on"},
 		{"prd unknown", "p.md", "### T-001: x\n<!-- blockedBy: [T-009] -->\n", `2:18 unknown-task: "T-009"`},
 		{"nul", "p.md", block(`id="1"`, "\x00"), "3:1 encoding: NUL"},
 		{"latin", "p.md", block(`id="1"`, "é\xff"), "3:3 encoding: UTF-8"},
@@ -304,7 +308,23 @@ func TestImportDiagnostics(t *testing.T) {
 	}
 }
 
-// Each completed step takes one step off the list, and what is said to be left is left.
+// Fences and comments of an action end with its task.
+func TestOpenFencesInActions(t *testing.T) {
+	t.Parallel()
+	for _, open := range []string{"```bash\n  go test\n     ```", "~~~", "<!-- words", "## Heading\n```"} {
+		for _, in := range []string{"", "  "} {
+			text := in + "<task id=\"1\">\n<action>\n" + open + "\n</action>\n" + in + "</task>\n" +
+				"<task id=\"2\"><title>x</title></task>\n" +
+				"```\n<task id=\"3\">\n```\n<task id=\"4\">\n<title>y</title>\n</task>\n"
+			p, ds := parse("p.md", []byte(text), plan.Options{})
+			if p == nil || len(p.Tasks) != 3 || !strings.Contains(p.Tasks[0].Description, open) {
+				t.Errorf("%s: %+v, %v", text, p, ds)
+			}
+		}
+	}
+}
+
+// Each completed step takes one step off the list, and all of remainingSteps stays.
 func TestStepsLeft(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -18,10 +18,12 @@ type markdownLine struct {
 	code bool            // in a fenced block or a comment, or one of their marks
 }
 
-// markdownLines iterates over the lines. It recognises CommonMark fences at the left edge.
+// markdownLines iterates over the lines. It recognises CommonMark fences at the left edge. In a <task> no fence and
+// no comment begins: those of an action need not be closed.
 func markdownLines(src string) iter.Seq[markdownLine] {
 	return func(yield func(markdownLine) bool) {
 		fence, comment := "", false
+		task := -1 // indentation of the <task> that a line is in; -1: none
 		for at := 0; at < len(src); {
 			end := len(src)
 			if n := strings.IndexByte(src[at:], '\n'); n >= 0 {
@@ -37,6 +39,13 @@ func markdownLines(src string) iter.Seq[markdownLine] {
 				if strings.HasPrefix(mark, fence) && strings.Trim(strings.TrimSpace(l.text), fence[:1]) == "" {
 					fence = ""
 				}
+			case task >= 0 && !isTaskEnd(l.text, task):
+				l.code = false
+				if taskTag(l.text) > 0 && indentation(l.text) <= task {
+					task = taskIndentation(l.text)
+				}
+			case task >= 0 || taskTag(l.text) > 0:
+				l.code, task = false, taskIndentation(l.text)
 			case mark != "":
 				fence = mark
 			case strings.HasPrefix(strings.TrimLeft(l.text, " "), "<!--"):
@@ -51,6 +60,54 @@ func markdownLines(src string) iter.Seq[markdownLine] {
 		}
 	}
 }
+
+// taskTag returns the length of a <task ...> at the start of a line, including up to three spaces
+// before it; 0 if there is none.
+func taskTag(s string) int {
+	rest := strings.TrimLeft(s, " ")
+	indent := len(s) - len(rest)
+	if indent > 3 || !strings.HasPrefix(rest, "<task") || len(rest) < 6 || strings.IndexByte("> \t", rest[5]) < 0 {
+		return 0
+	}
+	n := tagEnd(rest)
+	if n < 0 {
+		return 0
+	}
+	return indent + n
+}
+
+// tagEnd returns the length of the tag at the start of a text; a > in quotes does not end it.
+func tagEnd(s string) int {
+	var in byte
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case in != 0:
+			if c == in {
+				in = 0
+			}
+		case c == '"' || c == '\'':
+			in = c
+		case c == '>':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// taskIndentation returns the indentation of a line with a <task ...> that is not closed in it; -1 for others.
+func taskIndentation(line string) int {
+	if taskTag(line) == 0 || strings.HasSuffix(strings.TrimRight(line, " \t"), "</task>") {
+		return -1
+	}
+	return indentation(line)
+}
+
+// isTaskEnd reports whether a line ends the task with an indentation.
+func isTaskEnd(line string, indent int) bool {
+	return indentation(line) <= indent && strings.Trim(line, " \t") == "</task>"
+}
+
+func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // afterComment returns the text after the comments of a line in which a comment ends.
 func afterComment(line string) string {
