@@ -164,7 +164,9 @@ func TestExport(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "plan.json")
-	text := `{"version":1,"name":"p","request":"r","budget":{"usd":2},"defaults":{"model":"m","mcp":"inherit"},
+	text := `{"version":1,"name":"p","request":"r","budget":{"usd":2},
+"links":[{"from":"a","to":"b"}],"protect":["go.mod"],"isolation":"worktree","share":["x"],"setup":"make","deliver":"branch",
+"defaults":{"model":"m","mcp":"inherit"},
 "tasks":[
  {"id":"T-010","subject":"One","description":"Do.","verify":["go test ./a"],"metadata":{"k":1}},
  {"id":"T-020","subject":"Two","prompt":"@two.md","verify":[{"file":"b"},"true"],"files":["b"],"model":"n","depends_on":["T-010"]},
@@ -185,7 +187,8 @@ func TestExport(t *testing.T) {
 	}
 	l := folder(t, map[string]string{".highwatermark": "4"})
 	lost, err := l.Export(t.Context(), p, native)
-	if err != nil || !slices.Equal(lost, []string{"the request", "the budget"}) {
+	if err != nil || !slices.Equal(lost, []string{"the request", "the budget", "links", "protect", "isolation", "share",
+		"setup", "deliver"}) {
 		t.Fatal(lost, err)
 	}
 	tasks := whole(t, l)
