@@ -119,12 +119,27 @@ func (t *Task) isPartOf(run string) bool {
 	return ours || t.Status != Completed
 }
 
-// blockers returns the blockers of each task, without the omitted ones, which are done. An edge
+// blockers returns the blockers of each task, without the omitted ones, which are done; left has all tasks, and whether
+// they are omitted. A blocker may be written in any spelling of the id of a task (plan.NumericID). An edge
 // counts even if only one of the two files has it. A blocker without a file stays: the plan's
 // reader refuses it.
 func blockers(tasks []*Task, left map[string]bool) map[string][]string {
 	edges := map[string][]string{}
+	spelling := map[uint64]string{} // of the ids that are numbers
+	for id := range left {
+		if n, ok := plan.NumericID(id); ok && (spelling[n] == "" || id < spelling[n]) {
+			spelling[n] = id
+		}
+	}
+	own := func(id string) string {
+		n, ok := plan.NumericID(id)
+		if _, listed := left[id]; listed || !ok || spelling[n] == "" {
+			return id
+		}
+		return spelling[n]
+	}
 	add := func(id, blocker string) {
+		id, blocker = own(id), own(blocker)
 		if !left[blocker] && !slices.Contains(edges[id], blocker) {
 			edges[id] = append(edges[id], blocker)
 		}

@@ -20,10 +20,10 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	l := folder(t, map[string]string{
 		"1.json":     `{"id":"1","subject":"Add\n it","description":"Add it.\nVerify: go test ./...","status":"pending","blocks":["3"],"blockedBy":[],"metadata":{"wave":9,"loopId":"r-0","stuckCount":2,"verification":"x","mine":[1]}}`,
-		"2.json":     `{"id":"2","subject":"Done","description":"","status":"completed","blocks":["3","4"],"blockedBy":[]}`,
+		"2.json":     `{"id":"2","subject":"Done","description":"","status":"completed","blocks":["3","T-4"],"blockedBy":[]}`,
 		"3.json":     `{"id":"3","subject":"Use it","description":"","activeForm":"Using","status":"in_progress","owner":"me","blocks":[],"blockedBy":["2"],"metadata":{"wavex":{"files":["a.go"],"verify":[{"file":"a.go"}],"model":"m"}}}`,
 		"4.json":     pending("4", `,"metadata":{"_internal":true}`),
-		"R-001.json": `{"id":"R-001","subject":"Mend","description":"","status":"pending","blocks":[],"blockedBy":["03","4"]}`,
+		"R-001.json": `{"id":"R-001","subject":"Mend","description":"","status":"pending","blocks":[],"blockedBy":["03","4","T-002"]}`,
 	})
 	p, ds, err := l.Plan(t.Context(), "")
 	if p == nil || err != nil {
