@@ -258,6 +258,11 @@ func (r *invocation) configure(old *event.Config, dir string) (err error) {
 		o.force("mode", event.Interactive)
 	}
 	r.config, err = resolveConfig(o, r.plan, dir, old)
+	if asked := o.want.Isolation; old != nil && o.forced("isolation") && asked != "auto" && asked != old.Isolation {
+		fmt.Fprintf(r.std.Err,
+			"wavex: warning: %s %s changes nothing: a run keeps its mode, %s; wavex run starts over with --fresh\n",
+			o.named("isolation"), asked, old.Isolation)
+	}
 	r.config.Outputs = r.outputs()
 	r.config.Attended = (r.config.Gates != "" || r.config.Mode == event.Interactive) && r.isAttended()
 	if err == nil && o.shareList {

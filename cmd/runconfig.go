@@ -202,10 +202,11 @@ func (o *runOptions) checkIncrements(old *event.Config) error {
 	return nil
 }
 
-// forgetIncrements makes limits of +N flags that were not given: a session has added them to the run's.
+// forgetIncrements makes flags that were not given of those that a session has used up: it has added limits of +N to
+// the run's, and has warned of --isolation.
 func (o *runOptions) forgetIncrements() {
 	o.flags.VisitAll(func(f *pflag.Flag) {
-		if v, ok := f.Value.(*value); ok && strings.HasPrefix(v.get(), "+") {
+		if v, ok := f.Value.(*value); ok && strings.HasPrefix(v.get(), "+") || f.Name == "isolation" {
 			f.Changed = false
 			delete(o.origins, f.Name)
 		}
