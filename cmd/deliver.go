@@ -16,7 +16,6 @@ import (
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
-	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/internal/runlog"
 	"wavex/internal/textfmt"
@@ -153,10 +152,9 @@ func findJournaledRun(project, run string) (*journaledRun, error) {
 		}
 		return nil, usage("there is no run%s in %s", run, loop.In(dir))
 	}
-	p, err := planfile.Reread(last.In(loop.In(dir)).Plan, last.Config.Run,
-		plan.RunParams(last.Config.Params, last.Config.Lists))
+	p, err := last.In(loop.In(dir)).CurrentPlan("")
 	if err != nil {
-		return nil, err
+		return nil, planInTheWay(err)
 	}
 	r := &journaledRun{plan: p, config: last.Config, events: events, last: !later, complete: last.Complete()}
 	r.config.Dir, r.config.Loop = dir, loop.In(dir)

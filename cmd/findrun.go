@@ -72,6 +72,32 @@ func findRun(args []string) (*runlog.History, error) {
 	return loadRun(args, findLoopDir, runlog.Load)
 }
 
+// findRunWithPlan is like findRun, for commands that go on with a run: if only its plan file is missing or has
+// mistakes, that is an obstacle.
+func findRunWithPlan(args []string) (*runlog.History, error) {
+	past, err := findRun(args)
+	if err == nil {
+		return past, nil
+	}
+	if _, wrong := findStoredRun(args); wrong != nil {
+		return nil, err
+	}
+	return nil, planInTheWay(err)
+}
+
+// planInTheWay returns an error about the plan file of a run as an obstacle.
+func planInTheWay(err error) error {
+	var bad *usererr.PlanError
+	var use *usererr.UsageError
+	switch {
+	case errors.As(err, &bad):
+		return usererr.Blocked(errors.New(err.Error() + "; the run needs its plan: mend the file, or put the old one back"))
+	case errors.As(err, &use):
+		return usererr.Blocked(errors.New(err.Error()))
+	}
+	return err
+}
+
 // findStoredRun is like findRun, but with the plan at the time of the run, for commands that show or end
 // a run. The plan file may be gone or have mistakes by now.
 func findStoredRun(args []string) (*runlog.History, error) {

@@ -37,7 +37,7 @@ values unless given; +N raises one.
 
 // retriedTasks returns the ids of tasks of the last run here, which must not be completed.
 func retriedTasks(names []string) ([]string, error) {
-	past, err := findRun(nil)
+	past, err := findRunWithPlan(nil)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 	if o.plan != "" {
 		args = []string{o.plan}
 	}
-	past, err := findRun(args)
+	past, err := findRunWithPlan(args)
 	if err != nil {
 		return err
 	}

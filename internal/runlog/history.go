@@ -104,7 +104,7 @@ func (p *History) Files() fs.FS {
 // Load reads the run with an id, or with "" the last one, from a .loop directory, with the current
 // text of its plan. path names the plan; "" stands for the one that the run was started with.
 func Load(dir loop.Dir, path, id string) (*History, error) {
-	return load(dir, id, func(r *Run) (*plan.Plan, error) { return r.currentPlan(path) })
+	return load(dir, id, func(r *Run) (*plan.Plan, error) { return r.CurrentPlan(path) })
 }
 
 // LoadForDisplay is like Load for commands that only show a run or give it up: it uses the plan that the run
@@ -164,8 +164,8 @@ func findEvents(dir loop.Dir, id string) (f foundRun, err error) {
 	return f, NoRunError(dir)
 }
 
-// currentPlan returns the current plan in the file path, or with "" in the run's own file.
-func (r *Run) currentPlan(path string) (p *plan.Plan, err error) {
+// CurrentPlan returns the current plan in the file path, or with "" in the run's own file.
+func (r *Run) CurrentPlan(path string) (p *plan.Plan, err error) {
 	if path == "" {
 		if path, err = r.PlanPath(); err != nil {
 			return nil, err
@@ -179,7 +179,7 @@ func (r *Run) displayPlan(dir loop.Dir, path string) (*plan.Plan, error) {
 	p, err := planForDisplay(dir, cmp.Or(path, r.Plan), r)
 	switch {
 	case err != nil && path == "":
-		return r.currentPlan("") // its error says more
+		return r.CurrentPlan("") // its error says more
 	case err == nil && path != "":
 		p.Path = path // the path that this command uses
 	}
