@@ -18,11 +18,20 @@ import (
 // maxClaim is the maximum length, in bytes, of words that are parsed.
 const maxClaim = 1000
 
-// claimParser holds the patterns, and the files that a basename may stand for.
+// taskFile is a file that a task leaves behind, or a file of the whole plan if task is nil.
+type taskFile struct {
+	task *importedTask
+	path string
+}
+
+// claimParser holds the patterns, and the files that a basename may stand for: those that each task leaves behind, in
+// the order of the plan and by basename, and those of the whole plan by basename, with the key nil.
 type claimParser struct {
 	exists, contains, denies, commanded, success, blanks *regexp.Regexp
-	byBase                                               map[string][]string // files of the whole plan
-	described                                            map[string]bool     // words that only describe a quoted text
+	described                                            map[string]bool // words that only describe a quoted text
+	own                                                  map[*importedTask][]string
+	byBase                                               map[*importedTask]map[string][]string
+	has                                                  map[taskFile]bool
 }
 
 func newClaimParser(f *importedPlan) *claimParser {
@@ -37,8 +46,10 @@ func newClaimParser(f *importedPlan) *claimParser {
 		commanded: regexp.MustCompile(
 			"(?is)^(run|running|execute|command)?:?\\s*`([^`\\n]+)`\\s*(?:(?:→|->|=>|-|–|—|:|,)\\s*)?(" + passed + ")?\\.?$"),
 		success:   regexp.MustCompile(`(?is)^(.+?)\s+(?:(?:→|->|=>)\s*)?` + passed + `\.?$`),
-		byBase:    map[string][]string{},
 		described: map[string]bool{},
+		own:       map[*importedTask][]string{},
+		byBase:    map[*importedTask]map[string][]string{},
+		has:       map[taskFile]bool{},
 	}
 	for _, word := range strings.Fields("a an the and or both also text string word words phrase to of hook hooks type " +
 		"shebang json yaml output reference section header heading title field key property attribute option flag setting " +
@@ -49,12 +60,25 @@ func newClaimParser(f *importedPlan) *claimParser {
 	for _, t := range f.tasks {
 		for _, file := range t.files {
 			p := path.Clean(file.path.text)
-			if base := path.Base(p); !slices.Contains(c.byBase[base], p) {
-				c.byBase[base] = append(c.byBase[base], p)
+			c.addFile(nil, p)
+			if file.action != "read" && file.action != "delete" {
+				c.own[t] = append(c.own[t], p)
+				c.addFile(t, p)
 			}
 		}
 	}
 	return c
+}
+
+func (c *claimParser) addFile(t *importedTask, p string) {
+	if c.has[taskFile{t, p}] {
+		return
+	}
+	c.has[taskFile{t, p}] = true
+	if c.byBase[t] == nil {
+		c.byBase[t] = map[string][]string{}
+	}
+	c.byBase[t][path.Base(p)] = append(c.byBase[t][path.Base(p)], p)
 }
 
 func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim) {
@@ -240,17 +264,9 @@ func (c *claimParser) subject(t *importedTask, s string) (string, bool) {
 		return "", false
 	}
 	name := strings.TrimPrefix(strings.Trim(fields[0], "`\"'"), "./")
-	var own []string // the files that the task leaves behind
-	if t != nil {
-		for _, f := range t.files {
-			if f.action != "read" && f.action != "delete" {
-				own = append(own, path.Clean(f.path.text))
-			}
-		}
-	}
 	switch strings.ToLower(name) {
 	case "file", "script", "it", "module", "document", "config", "component", "hook", "command", "template":
-		if len(own) == 1 {
+		if own := c.own[t]; len(own) == 1 {
 			return own[0], true
 		}
 		return "", false
@@ -259,21 +275,22 @@ func (c *claimParser) subject(t *importedTask, s string) (string, bool) {
 		strings.Contains(name, "..") {
 		return "", false
 	}
-	if slices.Contains(own, name) {
+	if t != nil && c.has[taskFile{t, name}] {
 		return name, true
 	}
-	for _, list := range [][]string{own, c.byBase[path.Base(name)]} {
-		var fit []string
-		for _, f := range list {
-			if strings.HasSuffix("/"+f, "/"+name) {
-				fit = append(fit, f)
+	for _, in := range []*importedTask{t, nil} {
+		var fit string
+		for _, f := range c.byBase[in][path.Base(name)] {
+			switch {
+			case f != name && !strings.HasSuffix(f, "/"+name):
+			case fit != "":
+				return "", false // ambiguous
+			default:
+				fit = f
 			}
 		}
-		if len(fit) == 1 {
-			return fit[0], true
-		}
-		if len(fit) > 1 {
-			return "", false // ambiguous
+		if fit != "" {
+			return fit, true
 		}
 	}
 	dot := strings.LastIndexByte(name, '.')

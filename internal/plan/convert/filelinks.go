@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"wavex/internal/plan"
@@ -37,7 +36,7 @@ func parseLinks(at source.Location, line string) (out []link, ok bool) {
 		if k := strings.LastIndex(line, " ("); k > 0 && strings.HasSuffix(line, ")") {
 			line, why = line[:k], line[k+2:len(line)-1]
 		}
-		names = regexp.MustCompile(`\s*(?:->|=>|→)\s*`).Split(line, -1)
+		names = strings.Split(strings.ReplaceAll(strings.ReplaceAll(line, "=>", "->"), "→", "->"), "->")
 	}
 	if len(names) < 2 {
 		return nil, false

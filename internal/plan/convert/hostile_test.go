@@ -108,6 +108,10 @@ func TestHostileImports(t *testing.T) {
 			"</verify>\n</task>\n", ""},
 		"one long check": {"p.md", "<task id=\"1\">\n<action>x</action>\n<verify><check>" + strings.Repeat("a contains `",
 			mega/12) + "</check></verify>\n</task>\n", ""},
+		"sections": {"p.md", "<task id=\"1\">\n<action>x</action>\n" + strings.Repeat("<x>a</x>\n", 60_000) + "</task>\n", ""},
+		"files of one name": {"p.md", "<task id=\"1\">\n<action>x</action>\n<files>\n" + filesOfOneName(20_000) +
+			"</files>\n<verify>\n" + strings.Repeat("<check>x exists</check>\n", 20_000) + "</verify>\n</task>\n", ""},
+		"key links":         {"p.md", "## Key Links\n" + strings.Repeat("- a.md -> b.md\n", 20_000) + task, ""},
 		"headings":          {"p.md", strings.Repeat("## Wave 99999\n", 100_000) + task, ""},
 		"waves":             {"p.md", strings.Repeat("#", mega) + "\n" + task, ""},
 		"comments":          {"p.md", strings.Repeat("<!--\n", mega/5), plan.CodeSyntax},
@@ -149,6 +153,14 @@ func many(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, `,"f%d":1`, i)
+	}
+	return b.String()
+}
+
+func filesOfOneName(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "<file>%d/x</file>\n", i)
 	}
 	return b.String()
 }

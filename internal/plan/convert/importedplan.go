@@ -201,8 +201,8 @@ func (t *importedTask) tree() *source.Node {
 		n.Set("subject", source.Text(t.title(), t.at))
 	}
 	description := t.action.text
-	for _, s := range t.sections {
-		description = strings.Trim(description+"\n\n"+s, "\n")
+	if len(t.sections) > 0 {
+		description = strings.Trim(description+"\n\n"+strings.Join(t.sections, "\n\n"), "\n")
 	}
 	n.Set("description", phrase{description, t.action.at}.node())
 	if t.wave != 0 {
