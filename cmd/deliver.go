@@ -21,7 +21,6 @@ import (
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
 	"wavex/internal/workspace"
-	"wavex/scheduler"
 )
 
 type deliverOptions struct {
@@ -119,13 +118,12 @@ func (r *journaledRun) deliver(ctx context.Context, how string, warn io.Writer) 
 	if !r.last {
 		return d, nil
 	}
-	s := scheduler.NewState(r.plan)
-	if err := s.Replay(r.events); err != nil {
+	past, err := runlog.LoadForDisplay(r.config.Loop, "", r.config.Run) // the plan's file may have been edited since
+	if err != nil {
 		fmt.Fprintln(warn, "wavex: warning: the delivery is not on record:", err)
 		return d, nil
 	}
-	s.Config.Dir, s.Config.Loop = r.config.Dir, r.config.Loop
-	to := runlog.Appender{State: s, Events: r.events}
+	to := runlog.Appender{State: past.State, Events: r.events}
 	return d, to.Append(warn, func() event.Body {
 		return event.DeliveryEnded{How: d.How, Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: d.Why}
 	})
