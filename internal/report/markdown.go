@@ -49,21 +49,24 @@ func (r *Summary) Markdown() string {
 		fmt.Fprintf(&b, "\n%s.\n", hidden)
 	}
 	for _, g := range r.Regressions[:min(len(r.Regressions), maxRegressions)] {
-		writeFolded(&b, escapeMarkdown(g.String()), strings.TrimSpace(textfmt.Block(g.Output)))
+		writeFolded(&b, g.String(), strings.TrimSpace(textfmt.Block(g.Output)))
 	}
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		if t.Status == event.Completed || t.Status == event.Blocked || len(t.History) == 0 {
 			continue
 		}
-		writeFolded(&b, escapeMarkdown(t.ID)+": "+escapeMarkdown(cmp.Or(t.Reason, string(t.Status))),
+		writeFolded(&b, t.ID+": "+cmp.Or(t.Reason, string(t.Status)),
 			strings.TrimRight(t.attemptsText(), "\n"))
 	}
 	return b.String()
 }
 
+// writeFolded writes a block of text that a reader can open. Its summary is in an HTML block, in which backslashes
+// escape nothing.
 func writeFolded(b *strings.Builder, summary, text string) {
 	fence := codeFence(text)
+	summary = strings.NewReplacer("&lt;", "&lt;", "<", "&lt;", ">", "&gt;", "&", "&amp;").Replace(textfmt.Line(summary))
 	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n%stext\n%s\n%s\n\n</details>\n", summary, fence, text, fence)
 }
 
