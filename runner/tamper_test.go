@@ -71,6 +71,21 @@ func TestProtected(t *testing.T) {
 	}
 }
 
+// Of very many protected files, the first are watched.
+func TestManyProtectedFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for n := range maxProtected + 3 {
+		if err := os.Symlink("gone", filepath.Join(dir, fmt.Sprintf("%05d", n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := (&Protect{Patterns: []string{"*"}}).digests(dir)
+	if _, over := got["20000"]; over || len(got) != maxProtected || got["19999"] != "link gone" {
+		t.Errorf("%d files are watched", len(got))
+	}
+}
+
 // The digest of a directory is that of its names and contents, without git's.
 func TestFileDigest(t *testing.T) {
 	t.Parallel()
