@@ -49,7 +49,7 @@ func TestUnwritableFileErrors(t *testing.T) {
 			Err: syscall.EACCES}, nil},
 		"a folder that cannot be moved": {fmt.Errorf("moving: %w", &os.LinkError{Op: "rename", Old: loop, New: "x",
 			Err: syscall.EBUSY}), nil},
-		"a call that fails": {os.NewSyscallError("bind", syscall.EADDRINUSE), nil},
+		"a call that fails": {os.NewSyscallError("mount", syscall.EBUSY), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -51,7 +51,7 @@ func runFix(ctx context.Context, args []string, o *verifyOptions, std Stdio) err
 			f.rounds = o.rounds
 		}
 		var stop error
-		doc, err := inspectWork(ctx, v, std, func(doc *scan.Document) (err error) {
+		doc, err := inspectWork(ctx, v, std, func(ctx context.Context, doc *scan.Document) (err error) {
 			if stop, err = f.decide(ctx, doc.Gaps, round); err != nil {
 				return err
 			}

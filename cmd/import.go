@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
@@ -108,7 +109,12 @@ func writeTo(name string, data []byte, std Stdio) error {
 		return err
 	}
 	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() { // a pipe, a device
-		return os.WriteFile(name, data, 0o644)
+		f, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0) // without a reader, a pipe is an error, not a wait
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		return errors.Join(err, f.Close())
 	}
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target

@@ -62,13 +62,13 @@ type invocation struct {
 // prepare reads everything, refuses a run that cannot work, and only then writes. So a wrong plan
 // or a missing CLI leaves nothing behind. A signal ends the processes that it has started.
 func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err error) {
-	ctx, stopped := withSignalCancel(ctx)
-	defer func() { r, err = unlessStopped(ctx, r, err, stopped(), std) }()
 	r = &invocation{opts: o, std: std, secrets: secret.New(os.Environ()), stopKeys: make(chan bool, 4)}
 	r.notices.to = std.Err
-	if err := r.load(); err != nil {
+	if err := r.load(); err != nil { // it starts no process, so a signal ends wavex, also at its question
 		return nil, err
 	}
+	ctx, stopped := withSignalCancel(ctx)
+	defer func() { r, err = unlessStopped(ctx, r, err, stopped(), std) }()
 	if err := r.checkTrust(ctx); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -301,6 +302,13 @@ func moneyFlags(c *cobra.Command, o *runOptions, help string) {
 
 // runPlan runs run and resume.
 func runPlan(ctx context.Context, o *runOptions, std Stdio) error {
+	// This may start the program again, so it comes before --params is read: a pipe is read only once.
+	if err := o.readUser(); err != nil {
+		return err
+	}
+	if dir, err := os.Getwd(); err == nil {
+		gitwork.EnterMounts(dir, o.want.Trees)
+	}
 	// Call this before the first process starts: without it, the sweep after each process scans the
 	// whole machine. If the system does not support it, the run continues.
 	_ = proc.Subreaper()

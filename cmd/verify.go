@@ -89,7 +89,9 @@ func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) 
 	if err := cmp.Or(o.run.readUser(), o.run.readProject(v.Dir)); err != nil {
 		return err
 	}
-	doc, err := inspectWork(ctx, v, std, func(doc *scan.Document) error { return v.Record(doc, 0, 0, "") })
+	doc, err := inspectWork(ctx, v, std, func(_ context.Context, doc *scan.Document) error {
+		return v.Record(doc, 0, 0, "")
+	})
 	if err != nil {
 		return err
 	}
@@ -104,9 +106,9 @@ func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) 
 
 // inspectWork makes the verification. A signal ends its checks, and nothing is recorded.
 func inspectWork(ctx context.Context, v *inspect.Inspection, std Stdio,
-	then func(*scan.Document) error) (*scan.Document, error) {
+	then func(context.Context, *scan.Document) error) (*scan.Document, error) {
 	ctx, stopped := withSignalCancel(ctx)
-	doc, err := v.Run(ctx, then)
+	doc, err := v.Run(ctx, func(doc *scan.Document) error { return then(ctx, doc) })
 	if code := stopped(); code != 0 {
 		fmt.Fprintln(std.Err, "wavex: interrupted")
 		return nil, exitCode(code)
@@ -125,7 +127,7 @@ func openVerification(ctx context.Context, args []string, o *verifyOptions, std 
 		v.State = past.State
 		v.Events = past.Events
 		v.Dir = past.State.Config.Dir
-		gitwork.EnterMounts(v.Dir, "")
+		gitwork.EnterMounts(v.Dir, o.run.want.Trees) // --fix resumes the run
 		if o.run.params.isGiven() {
 			return nil, usage("--set and --params are for a plan without a run; run %s has its values",
 				past.State.Config.Run)

@@ -40,9 +40,11 @@ func TestDiagnostics(t *testing.T) {
 				`bad-path share[0]: "/a" is absolute`, `bad-path share[1]: "../b" leaves the directory`,
 				`bad-pattern protect[0]: "[a" is no pattern`, `bad-pattern protect[1]: "[" is no pattern`,
 				`bad-value protect[2]: must not be empty`, `bad-value setup: must not be empty`}},
-		{"protected patterns", whole(`"protect":["**/*.pem","a/**","*.{pem,key}","{{a}}","[{]a,b}","a**","branch:**"]`),
-			[]string{`bad-pattern protect[0]: "**/*.pem": ** has no meaning in protect; name a folder`,
-				`bad-pattern protect[1]: ** has no meaning`, `bad-pattern protect[2]: braces have no meaning in a pattern`}},
+		{"protected patterns", whole(`"protect":["**/*.pem","a/**","*.{pem,key}","{{a}}","[{]a,b}","a**","branch:**","**",` +
+			`"a/**/b","*.ts{,x}"]`),
+			[]string{`bad-pattern protect[0]: "**/*.pem": ** has a meaning at the end only; name a folder`,
+				`bad-pattern protect[2]: braces have no meaning in a pattern`,
+				`bad-pattern protect[8]: ** has a meaning`, `bad-pattern protect[9]: braces have no meaning`}},
 		{"deliver", whole(`"deliver":"patch x"`), []string{
 			`bad-value deliver: "patch x" is not allowed here; use "auto", "branch", "ff", "push" or "pr"`}},
 		{"policy", task(`"policy":{"edits":"all","deny":["git push","","Bash(x","*"],"repeat":-1,` +

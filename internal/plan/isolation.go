@@ -89,8 +89,9 @@ func (d *decoder) pattern(dst *string, t source.Token, read func(*string, source
 func (d *decoder) protected(dst *string, t source.Token) {
 	d.pattern(dst, t, d.relativePath)
 	switch {
-	case slices.Contains(strings.Split(*dst, "/"), "**"):
-		d.errorf(t.At, CodeBadPattern, "%s: ** has no meaning in protect; name a folder, which is protected with its "+
+	// At the end ** matches what is in a folder, which is protected with its contents.
+	case *dst != "**" && slices.Contains(strings.Split(strings.TrimSuffix(*dst, "/**"), "/"), "**"):
+		d.errorf(t.At, CodeBadPattern, "%s: ** has a meaning at the end only; name a folder, which is protected with its "+
 			"contents, or write one pattern for each depth", source.Quote(*dst))
 	case hasBraces(*dst):
 		d.errorf(t.At, CodeBadPattern, "%s: braces have no meaning in a pattern; write one for each word in them",
@@ -101,4 +102,4 @@ func (d *decoder) protected(dst *string, t source.Token) {
 // hasBraces reports whether a pattern has a list in braces, which path.Match takes for plain characters.
 func hasBraces(pattern string) bool { return braces().MatchString(pattern) }
 
-var braces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^]{}][^{}]*,[^{}]*\}`) })
+var braces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{(?:[^]{}][^{}]*,[^{}]*|,[^]{}]+)\}`) })

@@ -127,7 +127,7 @@ func (d *decoder) checkReferences(r *resolver, t referenceText) {
 			return
 		}
 		value, err := r.value(ref)
-		if err == nil {
+		if err == nil && !r.isMissing(ref) {
 			err = sh.fits(ref, value)
 		}
 		if err != nil {
@@ -175,7 +175,7 @@ func (d *decoder) checkExpanded(r *resolver, task *Task, t referenceText, kind [
 		d.errorf(t.at, CodeBadValue, "%s is empty, and every file contains nothing; leave contains out to check "+
 			"that the file exists", source.Quote(t.text))
 	case strings.TrimSpace(token.Text) != "":
-	case strings.Contains(t.path, ".criteria["):
+	case strings.Contains(t.path, ".criteria[") && kind[1] != "" && !strings.HasSuffix(t.path, ".contains"):
 		d.errorf(t.at, CodeBadValue, "%s is empty; a criterion says what must be true", source.Quote(t.text))
 	case strings.HasSuffix(t.path, ".prompt") && task != nil && task.Subject == "":
 		d.errorf(t.at, CodeBadValue, "%s is empty, and the task has no subject; nothing says what the agent is to do",

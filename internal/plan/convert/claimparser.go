@@ -347,7 +347,7 @@ func isOutcome(words []string, i int) bool {
 	case "pytest", "tsc", "jest", "vitest":
 		return true
 	default:
-		return i > 1 && (!strings.HasPrefix(before, "-") || i == len(words)-1)
+		return i > 1 && words[0] != "make" && (!strings.HasPrefix(before, "-") || i == len(words)-1)
 	}
 }
 

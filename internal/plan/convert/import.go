@@ -158,10 +158,17 @@ func (o *planFile) tree(form Form, s source.Tokens) {
 // refuseTwice reports the fields of objects that are given twice with different values: one of them would be lost.
 func (f *importedPlan) refuseTwice(n *source.Node) {
 	first := map[string]*source.Node{}
+	texts := map[string][]byte{} // of those that are given again
 	n.Each(func(name, v *source.Node) {
-		if other := first[name.Text]; other == nil {
+		other := first[name.Text]
+		if other == nil {
 			first[name.Text] = v
-		} else if !bytes.Equal(other.AppendJSON(nil), v.AppendJSON(nil)) {
+			return
+		}
+		if texts[name.Text] == nil {
+			texts[name.Text] = other.AppendJSON(nil)
+		}
+		if !bytes.Equal(texts[name.Text], v.AppendJSON(nil)) {
 			f.Error(name.At, plan.CodeDuplicateField, "field %s is given twice; keep one", source.Quote(name.Text))
 		}
 	})

@@ -311,7 +311,8 @@ func TestImportDiagnostics(t *testing.T) {
 // Fences and comments of an action end with its task.
 func TestOpenFencesInActions(t *testing.T) {
 	t.Parallel()
-	for _, open := range []string{"```bash\n  go test\n     ```", "~~~", "<!-- words", "## Heading\n```"} {
+	for _, open := range []string{"```bash\n  go test\n     ```", "~~~", "<!-- words", "x\n\t<task>\n\t</task>",
+		"## Heading\n```"} {
 		for _, in := range []string{"", "  "} {
 			text := in + "<task id=\"1\">\n<action>\n" + open + "\n</action>\n" + in + "</task>\n" +
 				"<task id=\"2\"><title>x</title></task>\n" +

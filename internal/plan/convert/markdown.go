@@ -104,7 +104,7 @@ func taskIndentation(line string) int {
 
 // isTaskEnd reports whether a line ends the task with an indentation.
 func isTaskEnd(line string, indent int) bool {
-	return indentation(line) <= indent && strings.Trim(line, " \t") == "</task>"
+	return indentation(line) <= indent && strings.TrimRight(strings.TrimLeft(line, " "), " \t") == "</task>"
 }
 
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
