@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -95,6 +97,7 @@ func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) 
 	if err != nil {
 		return err
 	}
+	signal.Reset(syscall.SIGPIPE) // as notifyStopSignals says, it must not end a run, but this is none
 	if err := printVerification(v, doc, o.run, std); err != nil {
 		return err
 	}
