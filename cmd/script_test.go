@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	signals "os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,9 +30,21 @@ import (
 	"wavex/internal/jsonschema"
 )
 
+// The main goroutine keeps the first thread to itself, so that no test starts a program on it:
+// commands called within this process (proc.Subreaper) take a dead child of that thread that has a
+// group of its own for an orphan, and reap it before the test can.
+func init() {
+	if isTests() {
+		runtime.LockOSThread()
+	}
+}
+
+// isTests reports whether this is the process of the tests, and not wavex or another program that a script runs.
+func isTests() bool { return len(os.Args) > 0 && filepath.Base(os.Args[0]) != "wavex" }
+
 func TestMain(m *testing.M) {
 	// Scripts mostly wait for processes, so more of them run in parallel than there are processors.
-	if len(os.Args) > 0 && filepath.Base(os.Args[0]) != "wavex" {
+	if isTests() {
 		flag.Parse()
 		if err := flag.Set("test.parallel", "12"); err != nil {
 			panic(err)
