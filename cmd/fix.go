@@ -71,7 +71,7 @@ func runFix(ctx context.Context, args []string, o *verifyOptions, std Stdio) err
 		if last, err = fixSession(ctx, &inner, std); err != nil && exitCodeOf(err) != event.ExitFailed {
 			return err // a limit, a breaker or a decision that only a person can make, as the session reported it
 		}
-		inner.forgetIncrements()
+		inner.forgetUsed()
 	}
 }
 

@@ -229,7 +229,8 @@ func (r *invocation) settle(past []event.Event, dir string) (old *event.Config, 
 	if err := o.readUser(); err != nil {
 		return nil, err
 	}
-	// This may start the program again: nothing is asked, printed or started before it.
+	// runPlan did the same for the current directory; the project of a plan may be another one. This may start the
+	// program again: nothing is asked, printed or started before it.
 	gitwork.EnterMounts(dir, o.want.Trees)
 	if old, err = r.chooseRun(past, dir); err != nil {
 		return nil, err

@@ -202,9 +202,9 @@ func (o *runOptions) checkIncrements(old *event.Config) error {
 	return nil
 }
 
-// forgetIncrements makes flags that were not given of those that a session has used up: it has added limits of +N to
+// forgetUsed makes flags that were not given of those that a session has used up: it has added limits of +N to
 // the run's, and has warned of --isolation.
-func (o *runOptions) forgetIncrements() {
+func (o *runOptions) forgetUsed() {
 	o.flags.VisitAll(func(f *pflag.Flag) {
 		if v, ok := f.Value.(*value); ok && strings.HasPrefix(v.get(), "+") || f.Name == "isolation" {
 			f.Changed = false

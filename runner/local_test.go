@@ -1006,8 +1006,8 @@ func TestOutputOfCommand(t *testing.T) {
 	}
 }
 
-// A protected file that an attempt makes counts against the next attempt too, until it is gone. Before the task there was
-// no file that the pattern matches.
+// A protected file that an attempt makes counts against the next attempt too, until it is gone. No file matches the
+// pattern before the task.
 func TestProtectedFileIsMade(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script("test -e made && { rm -f $(cat made); exit; }; echo new > go.lock; echo > made"))

@@ -106,7 +106,7 @@ func deliverShared(how string) (Delivery, error) {
 
 // CheckShared returns an *Error if a run without commits, in the project's directory, cannot be delivered in this way.
 func CheckShared(how string) error {
-	e := &Error{BadMode, "", "run with --isolation worktree, or commit the work yourself"}
+	e := &Error{BadMode, "", "run with --isolation worktree; to resume, --deliver auto leaves the work where it is"}
 	switch wayOf(how) {
 	case "pr":
 		e.Text = "no pull request can be opened: tasks work in the project's directory, and make no commits"

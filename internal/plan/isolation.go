@@ -6,11 +6,10 @@ package plan
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"wavex/internal/lazyregexp"
 	"wavex/internal/plan/source"
 )
 
@@ -89,7 +88,7 @@ func (d *decoder) pattern(dst *string, t source.Token, read func(*string, source
 func (d *decoder) protected(dst *string, t source.Token) {
 	d.pattern(dst, t, d.relativePath)
 	switch {
-	// At the end ** matches what is in a folder, which is protected with its contents.
+	// A ** at the end matches the content of a folder, and a protected folder protects its content.
 	case *dst != "**" && slices.Contains(strings.Split(strings.TrimSuffix(*dst, "/**"), "/"), "**"):
 		d.errorf(t.At, CodeBadPattern, "%s: ** has a meaning at the end only; name a folder, which is protected with its "+
 			"contents, or write one pattern for each depth", source.Quote(*dst))
@@ -102,4 +101,4 @@ func (d *decoder) protected(dst *string, t source.Token) {
 // hasBraces reports whether a pattern has a list in braces, which path.Match takes for plain characters.
 func hasBraces(pattern string) bool { return braces().MatchString(pattern) }
 
-var braces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{(?:[^]{}][^{}]*,[^{}]*|,[^]{}]+)\}`) })
+var braces = lazyregexp.New(`\{(?:[^]{}][^{}]*,[^{}]*|,[^]{}]+)\}`)

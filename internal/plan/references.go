@@ -9,13 +9,12 @@ import (
 	"encoding/hex"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"wavex/internal/lazyregexp"
 	"wavex/internal/plan/reference"
 	"wavex/internal/plan/source"
 )
@@ -34,13 +33,12 @@ func (d *decoder) noteReferences(at source.Location, text string) {
 }
 
 // referenceField matches the fields with references. Its groups tell the kinds: words, one line, a path, a command.
-var referenceField = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:defaults|tasks\[\d+\](?:\.steps\[\d+\])?)\.(?:` +
+var referenceField = lazyregexp.New(
+	`^(?:defaults|tasks\[\d+\](?:\.steps\[\d+\])?)\.(?:` +
 		`(description|prompt|appendSystemPrompt|criteria\[\d+\](?:\.text)?|(?:.*\.)?contains)|` +
 		`(subject|activeForm|model)|` +
 		`(dir|files\[\d+\](?:\.path)?|(?:criteria\[\d+\]\.)?(?:verify|check)(?:\[\d+\])?\.file)|` +
 		`(command|foreach\.command|(?:criteria\[\d+\]\.)?(?:verify|check)(?:\[\d+\])?(?:\.run)?))$`)
-})
 
 // resolveReferences replaces the references of the plan, and reports those that are unknown or do not fit.
 // It returns the resolver of the items of lists, or nil.

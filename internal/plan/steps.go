@@ -5,12 +5,11 @@ package plan
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
+	"wavex/internal/lazyregexp"
 	"wavex/internal/plan/reference"
 	"wavex/internal/plan/source"
 )
@@ -19,7 +18,7 @@ import (
 const maxSteps = 20
 
 // stepName matches the names of steps.
-var stepName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,20}$`) })
+var stepName = lazyregexp.New(`^[A-Za-z0-9_-]{1,20}$`)
 
 // groupFields are the fields of a task beside its steps; the others belong into the steps.
 func groupFields() []string {

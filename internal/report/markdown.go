@@ -63,7 +63,7 @@ func (r *Summary) Markdown() string {
 }
 
 // writeFolded writes a block of text that a reader can open. Its summary is in an HTML block, in which backslashes
-// escape nothing.
+// escape nothing. textfmt.Line has made &lt; of the < of a completion marker, which stays so.
 func writeFolded(b *strings.Builder, summary, text string) {
 	fence := codeFence(text)
 	summary = strings.NewReplacer("&lt;", "&lt;", "<", "&lt;", ">", "&gt;", "&", "&amp;").Replace(textfmt.Line(summary))
