@@ -152,9 +152,6 @@ func (a *attempt) look(ctx context.Context) {
 		return // wait tells of an engine that is away
 	}
 	m, err := wire.Parse(wire.KindProgress, a.id, data)
-	if err == nil && m.Digest != "" {
-		err = a.attach(ctx, &m, wire.ProgressFile)
-	}
 	var p wire.Progress
 	if err == nil {
 		err = m.Decode(&p)

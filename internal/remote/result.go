@@ -67,7 +67,7 @@ var errCancelled = errors.New("cancelled")
 func (a *attempt) read(ctx context.Context, data []byte) (runner.Result, error) {
 	m, err := wire.Parse(wire.KindResult, a.id, data)
 	if err == nil && m.Digest != "" {
-		err = a.attach(ctx, &m, wire.ResultFile)
+		err = a.attach(ctx, &m)
 	}
 	var r wire.Result
 	if err == nil {
@@ -151,13 +151,13 @@ func (a *attempt) open(sealed []byte) ([]byte, error) {
 	return a.Key.OpenFile(wire.ID(a.req.Run, a.req.Task, a.req.Attempt), sealed)
 }
 
-// attach brings the detached body of a message.
-func (a *attempt) attach(ctx context.Context, m *wire.Message, file string) error {
+// attach brings the detached body of a result.
+func (a *attempt) attach(ctx context.Context, m *wire.Message) error {
 	logs := ferry.Logs(a.req.Run, a.req.Task, a.req.Attempt)
 	if err := a.Ferry.Fetch(ctx, logs); err != nil {
 		return err
 	}
-	sealed, err := a.Ferry.Show(ctx, logs+":"+file)
+	sealed, err := a.Ferry.Show(ctx, logs+":"+wire.ResultFile)
 	if err != nil {
 		return err
 	}

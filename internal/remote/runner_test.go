@@ -755,20 +755,30 @@ func TestSetupChanges(t *testing.T) {
 	}
 }
 
-// A prompt and a result that are too long for a message travel by git.
+// edits returns an agent that tells of so many edits that neither its turn nor its result fits into a message.
+func edits() *scripted {
+	agent := works()
+	agent.turn = func(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+		end := agent.Agent.Turn(ctx, req, nil)
+		end.Edits = map[string]int{}
+		for i := range 2000 {
+			end.Edits[strings.Repeat("x", 200)+fmt.Sprint(i)] = 2
+		}
+		return end
+	}
+	return agent
+}
+
+// A prompt and a result that are too long for a message travel by git. The progress does without a turn that is.
 func TestLongMessages(t *testing.T) {
 	t.Parallel()
-	agent := works()
+	agent := edits()
+	turn := agent.turn
 	prompt := strings.Repeat("long ", wire.MaxInline)
 	var got atomic.Int64
 	agent.turn = func(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
 		got.Store(int64(len(req.Prompt)))
-		end := agent.Agent.Turn(ctx, req, nil)
-		end.Edits = map[string]int{}
-		for i := range 2000 {
-			end.Edits[strings.Repeat("x", 200)+strings.Repeat("y", i%50)+string(rune('a'+i%26))] = 2
-		}
-		return end
+		return turn(ctx, req)
 	}
 	f := newFleet(t, agent)
 	dir, req := f.request("a")
@@ -778,9 +788,37 @@ func TestLongMessages(t *testing.T) {
 		req.Files = append(req.Files, plan.File{Path: path, Action: "create"})
 	}
 	req.Files = append(req.Files, plan.File{Path: "made.txt", Action: "create"})
+	gate := filepath.Join(t.TempDir(), "gate")
+	req.Checks = []plan.Check{{Run: "test -e made.txt && while ! test -e '" + gate + "'; do sleep 0.05; done"}}
+	r := f.runner(dir)
+	open := sync.OnceFunc(func() { testrepo.Must(t, os.WriteFile(gate, nil, 0o600)) })
+	r.Observe = func(o runner.Observation) {
+		if o.Kind == "checking" {
+			open()
+		}
+	}
+	r.Warn = func(err error) {
+		t.Error(err)
+		open()
+	}
+	res := r.Attempt(t.Context(), req, runner.Hooks{})
+	if res.Outcome != runner.Done || len(res.Edits) != 2000 || got.Load() != int64(len(prompt)) {
+		t.Errorf("%s %q, %d edits, a prompt of %d bytes", res.Outcome, res.Reason, len(res.Edits), got.Load())
+	}
+}
+
+// The result of an attempt whose work could not be pushed comes in its message, also if that has no room for all of it.
+func TestLongResultIsNotPushed(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, edits())
+	dir, req := f.request("a")
+	req.Cap = budget.Dollar
+	hook := filepath.Join(f.bare, "hooks", "update")
+	testrepo.Must(t, os.WriteFile(hook, []byte("#!/bin/sh\ncase $1 in *.away/*) echo not this; exit 1;; esac\n"), 0o755))
 	res := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{})
-	if res.Outcome != runner.Done || got.Load() != int64(len(prompt)) {
-		t.Errorf("%s %q, a prompt of %d bytes", res.Outcome, res.Reason, got.Load())
+	if res.Outcome != runner.Broken || res.Cost == req.Cap || res.Priced == "cap" ||
+		!strings.Contains(res.Reason, "worker w1 keeps the work, commit ") {
+		t.Errorf("%s %q, cost %s", res.Outcome, res.Reason, res.Cost)
 	}
 }
 

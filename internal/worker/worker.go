@@ -226,26 +226,33 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 		return a.bringTurn(ctx, here, t)
 	}}
 	res := here.manager.Runner(local).Attempt(ctx, here.req, hooks)
-	res.Worker = a.opts.Name
-	res = a.redact(res)
+	res.Worker, res.Duration = a.opts.Name, time.Since(began)
+	res = a.redact(res) // what follows a push must not change it: a detached body is the pushed one
 	if err := a.bringBack(context.WithoutCancel(ctx), here, &res); err != nil {
-		kept := cmp.Or(res.Commit, res.WIP)
-		if err := os.WriteFile(here.loop.Run(here.req.Run, keptFile), nil, 0o600); err != nil {
-			a.opts.Warn(err) // it is removed when it is old
-		}
-		if res.Outcome == runner.Done || res.Outcome.Stuck() {
-			res.Outcome = runner.Broken
-		}
-		res.Reason = textfmt.OneLine(fmt.Sprintf("worker %s keeps the work, commit %s: %v", a.opts.Name, kept, err),
-			runner.ReasonMax)
-		res.Commit, res.WIP, res.Signature = "", "", runner.Signature(res.Reason, "")
+		a.keep(here, &res, err)
 	} else if res.Outcome == runner.Done {
 		if err := here.manager.Release(context.WithoutCancel(ctx), a.req.Attempt.Task); err != nil {
 			a.opts.Warn(err) // its worktree stays, and others get another one
 		}
 	}
-	res.Duration = time.Since(began)
 	return res
+}
+
+// keep changes the result of an attempt whose work could not be pushed.
+func (a *attempt) keep(here place, res *runner.Result, why error) {
+	kept := cmp.Or(res.Commit, res.WIP)
+	if err := os.WriteFile(here.loop.Run(here.req.Run, keptFile), nil, 0o600); err != nil {
+		a.opts.Warn(err) // it is removed when it is old
+	}
+	if res.Outcome == runner.Done || res.Outcome.Stuck() {
+		res.Outcome = runner.Broken
+	}
+	res.Reason = textfmt.OneLine(fmt.Sprintf("worker %s keeps the work, commit %s: %v", a.opts.Name, kept, why),
+		runner.ReasonMax)
+	res.Commit, res.WIP, res.Signature = "", "", runner.Signature(res.Reason, "")
+	// The whole lists are in its log directory. Detached, they would be nowhere.
+	res.Checks, res.Tampered = nil, nil
+	res.Changed, res.Digests, res.Edits = nil, nil, nil
 }
 
 func (a *attempt) redact(res runner.Result) runner.Result {
@@ -340,11 +347,16 @@ func (a *attempt) observe(o runner.Observation) {
 	a.progress.Kind, a.progress.Text, a.progress.Cost = o.Kind, o.Text, o.Cost
 }
 
-// message returns the progress as a message. If the body of one with a turn is detached, it is pushed.
+// message returns the progress as a message. It leaves out a turn that is too long: the git remote has that.
 func (a *attempt) message() ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	m, _, err := wire.New(wire.KindProgress, a.task.ID(), a.opts.Release, a.progress)
+	m, detached, err := wire.New(wire.KindProgress, a.task.ID(), a.opts.Release, a.progress)
+	if err == nil && detached != nil {
+		short := a.progress
+		short.Turn = nil
+		m, _, err = wire.New(wire.KindProgress, a.task.ID(), a.opts.Release, short)
+	}
 	if err != nil {
 		return nil, err
 	}
