@@ -59,7 +59,7 @@ type Ref struct{ Name, Commit string }
 // Push sets refs here and on the remote to commits of the repository. Either all refs of the remote change, or none.
 func (f *Ferry) Push(ctx context.Context, refs ...Ref) error {
 	var updates strings.Builder
-	args := []string{"push", "-q", "--no-verify", "--atomic", f.remote}
+	args := []string{"--atomic", f.remote}
 	for _, r := range refs {
 		fmt.Fprintf(&updates, "update %s %s\n", r.Name, r.Commit)
 		args = append(args, "+"+r.Commit+":"+r.Name)
@@ -68,7 +68,7 @@ func (f *Ferry) Push(ctx context.Context, refs ...Ref) error {
 		return err
 	}
 	for left := len(refs); ; {
-		err := f.transfer(ctx, args...)
+		err := f.push(ctx, args...)
 		if err == nil {
 			return nil
 		}
@@ -102,7 +102,7 @@ func (f *Ferry) missing(ctx context.Context, refs []Ref) (n int) {
 // Fetch brings refs of the remote, and their commits, to the repository. An error may mean that the remote has not all
 // of them.
 func (f *Ferry) Fetch(ctx context.Context, names ...string) error {
-	args := []string{"fetch", "-q", "--no-tags", "--no-write-fetch-head", f.remote}
+	args := []string{"fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", f.remote}
 	for _, name := range names {
 		args = append(args, "+"+name+":"+name)
 	}
@@ -142,7 +142,7 @@ func (f *Ferry) Sweep(ctx context.Context, run string) (removed int, err error) 
 	}
 	slices.Sort(args)
 	for part := range slices.Chunk(args, 500) { // arguments have a limit
-		if err := f.transfer(ctx, append([]string{"push", "-q", "--no-verify", f.remote}, part...)...); err != nil {
+		if err := f.push(ctx, append([]string{f.remote}, part...)...); err != nil {
 			return removed, err
 		}
 		removed += len(part)
@@ -195,10 +195,10 @@ func (f *Ferry) Count(ctx context.Context, run string) (int, error) {
 // refs.
 func (f *Ferry) Probe(ctx context.Context, commit, name string) error {
 	ref := "refs/wavex/probe." + gitwork.RefComponent(name)
-	if err := f.transfer(ctx, "push", "-q", "--no-verify", f.remote, "+"+commit+":"+ref); err != nil {
+	if err := f.push(ctx, f.remote, "+"+commit+":"+ref); err != nil {
 		return err
 	}
-	return f.transfer(ctx, "push", "-q", "--no-verify", f.remote, ":"+ref)
+	return f.push(ctx, f.remote, ":"+ref)
 }
 
 // patterns returns the patterns of the refs of a run.
@@ -221,6 +221,13 @@ func (f *Ferry) list(ctx context.Context, patterns ...string) (map[string]string
 		}
 	}
 	return refs, err
+}
+
+// push pushes refs and nothing else: settings of the user for pushes of branches, such as push.followTags, do not
+// apply.
+func (f *Ferry) push(ctx context.Context, args ...string) error {
+	return f.transfer(ctx, append([]string{"push", "-q", "--no-verify", "--no-follow-tags", "--no-signed",
+		"--recurse-submodules=no"}, args...)...)
 }
 
 // transfer runs a git that talks to the remote.

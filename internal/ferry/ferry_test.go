@@ -69,6 +69,23 @@ func TestPushAndFetch(t *testing.T) {
 	}
 }
 
+// Settings of the user for pushes of branches do not apply: nothing but the refs of a run comes to the remote.
+func TestPushOfNothingElse(t *testing.T) {
+	t.Parallel()
+	home, _, dir, commit := ends(t)
+	gitIn(t, dir, "tag", "-a", "-m", "not yet", "v1")
+	for key, value := range map[string]string{"push.followTags": "true", "push.gpgSign": "true",
+		"push.recurseSubmodules": "on-demand"} {
+		gitIn(t, dir, "config", key, value)
+	}
+	base := Base("r-1", commit)
+	testrepo.Must(t, home.Push(t.Context(), Ref{base, commit}))
+	testrepo.Must(t, home.Probe(t.Context(), commit, "r-1"))
+	if refs := gitIn(t, home.remote, "for-each-ref", "--format=%(refname)"); refs != base {
+		t.Errorf("the remote has %q", refs)
+	}
+}
+
 func TestPushIsRefused(t *testing.T) {
 	t.Parallel()
 	home, _, dir, commit := ends(t)
