@@ -19,8 +19,10 @@ const (
 	kindAttempt = "attempt" // log files of the attempt
 	kindTask    = "task"    // digests from before and after attempts
 	kindChecks  = "checks"  // old versions of files on which checks rest
-	kindOutputs = "outputs" // a large structured result
 )
+
+// Outputs is the kind of large structured results: that of the attempt, and those that its request names.
+const Outputs = "outputs"
 
 // maxDigests bounds the files of kindTask, in bytes.
 const maxDigests = 64 << 20
@@ -33,7 +35,7 @@ func Dirs(req *runner.Request) map[string]string {
 		dirs[kindChecks] = req.CheckFiles.Store
 	}
 	if req.Output != nil {
-		dirs[kindOutputs] = req.Output.Dir
+		dirs[Outputs] = req.Output.Dir
 	}
 	return dirs
 }
@@ -94,7 +96,7 @@ func AttemptFiles(req *runner.Request, output *runner.Output) (map[string]string
 	}
 	if req.Output != nil && output != nil && output.Digest != "" {
 		name := output.Digest + ".json"
-		files[kindOutputs+"/"+name] = filepath.Join(req.Output.Dir, name)
+		files[Outputs+"/"+name] = filepath.Join(req.Output.Dir, name)
 	}
 	return files, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,7 @@ type Runner struct {
 	Repo   string    // URL of the git remote as workers reach it
 
 	Release   string // the version of wavex
+	Outputs   string // the directory of large outputs, as requests name them; "": there are none
 	Setup     string // shell command of the plan for a fresh worktree
 	NoVerify  bool   // commit without the repository's hooks
 	Rehearsal bool
@@ -220,7 +222,8 @@ func (a *attempt) startAndAwait(ctx context.Context, adopted bool, worker string
 // send pushes the commits and files that the attempt needs, and returns it as the engine needs it, but for its queue.
 func (a *attempt) send(ctx context.Context) (Activity, error) {
 	limits := Limits{Heartbeat: a.Heartbeat, Run: runLimit(&a.req)}
-	m, detached, err := wire.New(wire.KindRequest, a.id, a.Release, a.request())
+	request, outputs := a.request()
+	m, detached, err := wire.New(wire.KindRequest, a.id, a.Release, request)
 	if err != nil {
 		return Activity{}, err
 	}
@@ -229,6 +232,7 @@ func (a *attempt) send(ctx context.Context) (Activity, error) {
 	if err != nil {
 		return Activity{}, err
 	}
+	maps.Copy(files, outputs)
 	texts := map[string][]byte{}
 	if detached != nil {
 		texts[wire.RequestFile] = detached
@@ -252,9 +256,15 @@ func (a *attempt) send(ctx context.Context) (Activity, error) {
 	return Activity{ID: a.id, Request: message, Limits: limits}, err
 }
 
-// request returns the request without the paths of this machine.
-func (a *attempt) request() wire.Request {
+// request returns the request without the paths of this machine, and the outputs that it names, for ferry.Pack.
+func (a *attempt) request() (w wire.Request, outputs map[string]string) {
 	req := a.req
+	if a.Outputs != "" {
+		outputs = map[string]string{}
+		for _, name := range wire.MoveOutputs(&req, a.Outputs+string(filepath.Separator), wire.OutputsDir) {
+			outputs[ferry.Outputs+"/"+name] = filepath.Join(a.Outputs, name)
+		}
+	}
 	req.LogDir, req.Baseline, req.Closed = "", "", nil
 	req.Worker = "" // it is the queue
 	if req.CheckFiles != nil {
@@ -267,10 +277,10 @@ func (a *attempt) request() wire.Request {
 		o.Dir = ""
 		req.Output = &o
 	}
-	w := wire.Request{Setup: a.Setup, NoVerify: a.NoVerify, Rehearsal: a.Rehearsal, NoWall: a.NoWall, SameVersion: a.Same,
+	w = wire.Request{Setup: a.Setup, NoVerify: a.NoVerify, Rehearsal: a.Rehearsal, NoWall: a.NoWall, SameVersion: a.Same,
 		Attempt: req}
 	if a.Subject != nil {
 		w.Subject = a.Subject(req.Task)
 	}
-	return w
+	return w, outputs
 }

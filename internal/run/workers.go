@@ -38,10 +38,11 @@ func (r *Session) openWorkers(ctx context.Context) error {
 		return usererr.Blocked(errors.New("workers on other machines need worktrees: run with --isolation worktree"))
 	}
 	r.elsewhere = &remote.Runner{Engine: w.Engine, Ferry: ferry.New(ctx, r.config.Dir, w.Remote, w.Env), Key: w.Key,
-		Repo: w.URL, Release: r.opts.Version, Setup: r.plan.Setup, NoVerify: r.config.NoVerify,
-		Rehearsal: r.opts.Agent.IsRehearsal(), NoWall: r.config.Sandbox.Mode != event.SandboxAuto, Same: w.Same,
-		Subject: r.workspace.Subject, NewSession: uuid.NewString, QueueWait: w.QueueWait, Heartbeat: w.Heartbeat,
-		Poll: workersPoll, StopWait: workersStopWait, Observe: r.observe, Redact: r.opts.Redactor.Bytes, Warn: r.warn}
+		Repo: w.URL, Release: r.opts.Version, Outputs: r.config.Loop.Path(loop.Outputs), Setup: r.plan.Setup,
+		NoVerify: r.config.NoVerify, Rehearsal: r.opts.Agent.IsRehearsal(),
+		NoWall: r.config.Sandbox.Mode != event.SandboxAuto, Same: w.Same, Subject: r.workspace.Subject,
+		NewSession: uuid.NewString, QueueWait: w.QueueWait, Heartbeat: w.Heartbeat, Poll: workersPoll,
+		StopWait: workersStopWait, Observe: r.observe, Redact: r.opts.Redactor.Bytes, Warn: r.warn}
 	return nil
 }
 

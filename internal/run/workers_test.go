@@ -82,6 +82,25 @@ func TestRunOnWorkers(t *testing.T) {
 	}
 }
 
+// A task on a worker has the list of outputs that it uses as a file of the worker.
+func TestOutputsOnWorkers(t *testing.T) {
+	dir := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\nplan.json\n", "f": "1\n"})
+	o, said := options(t, dir, `{"tasks":[{"id":"m","foreach":["1","2"],"command":"echo '{\"n\":'${item}'}'",`+
+		`"output":{"type":"object"}},{"id":"r","command":"cat ${tasks.m.outputs} > r && echo ${tasks.m.outputs} > where"}]}`)
+	withWorker(t, &o)
+	out, _ := run(t, o)
+	if out.End.Status != "complete" {
+		t.Fatalf("%+v\n%s", out.End, said)
+	}
+	at := "wavex/" + o.Config.Run
+	if text := testrepo.Git(t, dir, "show", at+":r"); text != `[{"n":1},{"n":2}]` {
+		t.Errorf("the list is %q", text)
+	}
+	if where := testrepo.Git(t, dir, "show", at+":where"); strings.HasPrefix(where, string(o.Config.Loop)) {
+		t.Errorf("it is in %s", where)
+	}
+}
+
 // watchingView calls watch at each sign of life.
 type watchingView struct {
 	recordingView

@@ -299,6 +299,22 @@ func (a *attempt) prepare(ctx context.Context) (p place, err error) {
 	if p.manager, p.done, err = p.open(ctx, a); err != nil {
 		return p, err
 	}
+	p.addPaths()
+	if a.head.Files != "" {
+		dirs := ferry.Dirs(r)
+		dirs[ferry.Outputs] = p.loop.Path(loop.Outputs)
+		if err := p.ferry.Unpack(ctx, a.head.Files, dirs, nil); err != nil {
+			p.done()
+			return p, err
+		}
+	}
+	r.Slot = a.takeSlot()
+	return p, nil
+}
+
+// addPaths puts the paths of this machine into the request.
+func (p *place) addPaths() {
+	r, outputs := &p.req, p.loop.Path(loop.Outputs)
 	r.Dir = filepath.Join(p.dir, filepath.FromSlash(r.Dir))
 	r.LogDir = p.loop.Task(r.Run, r.Task, loop.Attempt(r.Attempt))
 	r.Baseline = p.loop.Task(r.Run, r.Task, loop.Digests)
@@ -310,17 +326,10 @@ func (a *attempt) prepare(ctx context.Context) (p place, err error) {
 	}
 	if r.Output != nil {
 		o := *r.Output
-		o.Dir = p.loop.Path(loop.Outputs)
+		o.Dir = outputs
 		r.Output = &o
 	}
-	if a.head.Files != "" {
-		if err := p.ferry.Unpack(ctx, a.head.Files, ferry.Dirs(r), nil); err != nil {
-			p.done()
-			return p, err
-		}
-	}
-	r.Slot = a.takeSlot()
-	return p, nil
+	wire.MoveOutputs(r, wire.OutputsDir, outputs+string(filepath.Separator))
 }
 
 func (w *Worker) takeSlot() int {

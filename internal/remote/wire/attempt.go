@@ -3,8 +3,10 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"wavex/budget"
@@ -20,9 +22,44 @@ type Request struct {
 	NoWall    bool   `json:"no_wall,omitempty"`   // no wall around the agent, also where one is possible
 	// SameVersion is for a worker with the version of wavex that the sender has.
 	SameVersion bool `json:"same_version,omitempty"`
-	// Attempt has no paths of the coordinator: Dir is slash-separated below the top of the repository, and LogDir,
-	// Baseline and Closed are empty.
+	// Attempt has no paths of the coordinator: Dir is slash-separated below the top of the repository, LogDir, Baseline
+	// and Closed are empty, and texts name large outputs of other tasks in OutputsDir.
 	Attempt runner.Request `json:"attempt"`
+}
+
+// OutputsDir stands for the directory of large outputs in the texts and in the environment of a request. A worker has
+// its own.
+const OutputsDir = "/wavex-outputs/"
+
+// MoveOutputs replaces the directory from by to in the paths of large outputs that the texts and the environment of a
+// request have. Both end in a separator. It returns the names of these files, sorted.
+func MoveOutputs(req *runner.Request, from, to string) []string {
+	var names []string
+	move := func(text string) string {
+		var out strings.Builder
+		for {
+			before, rest, found := strings.Cut(text, from)
+			out.WriteString(before)
+			if !found {
+				return out.String()
+			}
+			dir := from
+			const digest = 64
+			if name := rest[:min(len(rest), digest+len(".json"))]; strings.HasSuffix(name, ".json") &&
+				isObjectID(strings.TrimSuffix(name, ".json")) && len(name) == digest+len(".json") {
+				names, dir = append(names, name), to
+			}
+			out.WriteString(dir)
+			text = rest
+		}
+	}
+	req.Prompt, req.FullPrompt = move(req.Prompt), move(req.FullPrompt)
+	req.Env = maps.Clone(req.Env)
+	for name, value := range req.Env {
+		req.Env[name] = move(value)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Result is the end of an attempt, of any outcome. Its work and its logs are pushed.

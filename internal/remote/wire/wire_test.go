@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,12 +106,12 @@ func TestParseRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"no JSON":          {"hello", "not a message"},
 		"another protocol": {`{"protocol":1,"kind":"result","id":"i","release":"1","body":{}}`, "protocol 1; this wavex"},
-		"another kind":     {`{"protocol":2,"kind":"request","id":"i","release":"1","body":{}}`, `"request" instead`},
-		"another attempt":  {`{"protocol":2,"kind":"result","id":"j","release":"1","body":{}}`, `about "j", not "i"`},
-		"an unknown field": {`{"protocol":2,"kind":"result","id":"i","release":"1","body":{},"x":1}`, `unknown field "x"`},
-		"two values":       {`{"protocol":2,"kind":"result","id":"i","release":"1","body":{}} {}`, "text after the value"},
-		"no body":          {`{"protocol":2,"kind":"result","id":"i","release":"1"}`, "either a body or a digest"},
-		"body and digest":  {`{"protocol":2,"kind":"result","id":"i","release":"1","body":{},"digest":"x"}`, "either a body"},
+		"another kind":     {`{"protocol":3,"kind":"request","id":"i","release":"1","body":{}}`, `"request" instead`},
+		"another attempt":  {`{"protocol":3,"kind":"result","id":"j","release":"1","body":{}}`, `about "j", not "i"`},
+		"an unknown field": {`{"protocol":3,"kind":"result","id":"i","release":"1","body":{},"x":1}`, `unknown field "x"`},
+		"two values":       {`{"protocol":3,"kind":"result","id":"i","release":"1","body":{}} {}`, "text after the value"},
+		"no body":          {`{"protocol":3,"kind":"result","id":"i","release":"1"}`, "either a body or a digest"},
+		"body and digest":  {`{"protocol":3,"kind":"result","id":"i","release":"1","body":{},"digest":"x"}`, "either a body"},
 		"too long":         {strings.Repeat(" ", MaxMessage+1), "bytes, more than"},
 	} {
 		if _, err := Parse(KindResult, "i", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -119,12 +120,12 @@ func TestParseRefuses(t *testing.T) {
 	}
 	for name, fields := range map[string]string{"no remote": "", "an option": `"repo":"--upload-pack=x",`,
 		"no commit": `"repo":"r","files":"main",`} {
-		text := `{"protocol":2,"kind":"request","id":"i","release":"1",` + fields + `"body":{}}`
+		text := `{"protocol":3,"kind":"request","id":"i","release":"1",` + fields + `"body":{}}`
 		if m, err := Parse(KindRequest, "i", []byte(text)); err == nil {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
-	m, err := Parse(KindResult, "i", []byte(`{"protocol":2,"kind":"result","id":"i","release":"1","body":{"y":2}}`))
+	m, err := Parse(KindResult, "i", []byte(`{"protocol":3,"kind":"result","id":"i","release":"1","body":{"y":2}}`))
 	if err != nil || m.Decode(&Result{}) == nil {
 		t.Errorf("a body with an unknown field is read: %v", err)
 	}
@@ -216,7 +217,7 @@ func TestKeys(t *testing.T) {
 	if got, err := none.Open(none.Seal([]byte("text"))); string(got) != "text" || err != nil {
 		t.Errorf("without a key: %q, %v", got, err)
 	}
-	if _, err := a.Open(none.Seal([]byte(`{"protocol":2}`))); err == nil {
+	if _, err := a.Open(none.Seal([]byte(`{"protocol":3}`))); err == nil {
 		t.Error("a key opens what is not sealed")
 	}
 	file := a.SealFile("wavex/r-1/t/1", []byte("text"))
@@ -233,7 +234,7 @@ func TestKeys(t *testing.T) {
 	}
 	queues := map[string]bool{a.Queue(""): true, b.Queue(""): true, none.Queue(""): true, a.Queue("w"): true,
 		a.Queue("v"): true}
-	if len(queues) != 5 || !strings.HasPrefix(a.Queue(""), "wavex.2.") || strings.Contains(a.Queue("x y"), " ") {
+	if len(queues) != 5 || !strings.HasPrefix(a.Queue(""), "wavex.3.") || strings.Contains(a.Queue("x y"), " ") {
 		t.Errorf("queues %v", queues)
 	}
 }
@@ -252,7 +253,7 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Add(data, true)
 	f.Add(key.Seal(data), false)
-	f.Add([]byte(`{"protocol":2,"kind":"request","id":"wavex/r-1/t/1","release":"","digest":"00"}`), true)
+	f.Add([]byte(`{"protocol":3,"kind":"request","id":"wavex/r-1/t/1","release":"","digest":"00"}`), true)
 	f.Fuzz(func(t *testing.T, data []byte, plain bool) {
 		if !plain {
 			opened, err := key.Open(data)
@@ -270,4 +271,19 @@ func FuzzOpen(f *testing.F) {
 			t.Errorf("another attempt passes: %+v", r)
 		}
 	})
+}
+
+// Only paths of large outputs move, wherever they stand.
+func TestMoveOutputs(t *testing.T) {
+	t.Parallel()
+	const dir = "/home/me/.loop/outputs/"
+	a, b := strings.Repeat("a", 64)+".json", strings.Repeat("0", 64)+".json"
+	env := map[string]string{"LIST": dir + a, "OTHER": "x"}
+	req := runner.Request{Prompt: "See " + dir + b + ", " + dir + a + " and " + dir + "x.json.", FullPrompt: dir, Env: env}
+	names := MoveOutputs(&req, dir, OutputsDir)
+	want := "See " + OutputsDir + b + ", " + OutputsDir + a + " and " + dir + "x.json."
+	if !slices.Equal(names, []string{b, a}) || req.Prompt != want || req.FullPrompt != dir ||
+		req.Env["LIST"] != OutputsDir+a || req.Env["OTHER"] != "x" || env["LIST"] != dir+a {
+		t.Errorf("%q in %+v of %q", names, req, env)
+	}
 }
