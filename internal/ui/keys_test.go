@@ -1,16 +1,20 @@
 package ui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
 	"wavex/internal/event"
+	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/textfmt"
 )
 
 func TestKeys(t *testing.T) {
@@ -207,6 +211,23 @@ func TestKeysOnAnyScreen(t *testing.T) {
 			}
 		})
 	})
+}
+
+// A screen of a few columns cuts the chosen line too, and never within a character.
+func TestChoiceOnTheNarrowestScreens(t *testing.T) {
+	t.Parallel()
+	for _, list := range []string{"", "copy"} {
+		m := liveModel{running: []event.Activity{{Task: "copy[a]", Kind: "attempt", Attempt: 1}},
+			listOf: map[string]string{"copy[a]": list}, lists: map[string]report.Group{"copy": {ID: "copy", Known: true}}}
+		m.keys.on, m.keys.chosen = true, cmp.Or(list, "copy[a]")
+		for columns := range 30 {
+			for _, l := range m.lines(time.Time{}, columns, 20, false) {
+				if !utf8.ValidString(l) || list != "" && textfmt.Width(l) > columns {
+					t.Errorf("with %d columns: %q", columns, l)
+				}
+			}
+		}
+	}
 }
 
 // A view that joins a run shows its finished tasks, and of many the last ones.

@@ -155,7 +155,7 @@ func (m *liveModel) runningLines(entries []liveEntry, now time.Time, columns, ro
 			out = append(out, l)
 			continue
 		}
-		out = append(out, ">"+l[1:])
+		out = append(out, textfmt.Truncate(">"+strings.TrimPrefix(l, " "), columns, ascii)) // of few columns l has no margin
 		for _, l := range tail {
 			out = append(out, textfmt.Truncate("    | "+l, columns, ascii))
 		}
