@@ -99,7 +99,7 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 		if o.format == "table" {
 			out = []byte(sum.Table(outputColumns(std.Out), asciiOnly(false, std.Out, os.Getenv)))
 		} else {
-			out, err = renderReport(past, &sum, o.format)
+			out, err = renderReport(past, &sum, o.format, secret.New(os.Environ()))
 		}
 	}
 	if err == nil {
@@ -124,8 +124,9 @@ func (b *brief) printTable(std Stdio) error {
 	return err
 }
 
-// renderReport returns a run in one of the formats. sum is the run's summary.
-func renderReport(p *runlog.History, sum *report.Summary, format string) ([]byte, error) {
+// renderReport returns a run in one of the formats. sum is the run's summary. The caller removes the secrets outside
+// the compressed parts.
+func renderReport(p *runlog.History, sum *report.Summary, format string, secrets *secret.Redactor) ([]byte, error) {
 	switch format {
 	case "json":
 		return sum.JSON()
@@ -139,7 +140,7 @@ func renderReport(p *runlog.History, sum *report.Summary, format string) ([]byte
 		if r.Status == event.RunCutOff && sum.Status != event.RunRunning {
 			r.Status, r.ExitCode, r.Reason = sum.Status, sum.ExitCode, sum.Reason
 		}
-		err := page.Write(&b, r, page.DetailsOf(p.State, p.Events, p.Files()))
+		err := page.Write(&b, r, page.DetailsOf(p.State, p.Events, p.Files()), secrets.Bytes)
 		return b.Bytes(), err
 	}
 	return []byte(sum.Table(0, false)), nil
@@ -213,7 +214,7 @@ func (r *invocation) writeReports(end error) error {
 		}
 	}
 	for _, f := range r.reports {
-		b, err := renderReport(p, &sum, f.format)
+		b, err := renderReport(p, &sum, f.format, r.secrets)
 		if err == nil {
 			err = writeTo(f.path, r.secrets.Bytes(b), r.std)
 		}

@@ -29,7 +29,7 @@ func savePage(t *testing.T, s *reporttest.FakeRun) string {
 {"type":"user","message":{"content":[{"tool_use_id":"t","type":"tool_result","content":"ok"}]},"tool_use_result":{"filePath":"/project/parse.go","structuredPatch":[{"oldStart":12,"oldLines":4,"newStart":12,"newLines":5,"lines":[" func Parse(in string) (int, error) {","-\tn := 0","+\tn := 1 // people count from 1","+\tfor range in {"," \treturn n, nil"," }"]}]}}
 `)},
 	}
-	err = page.Write(f, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, files))
+	err = page.Write(f, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, files), nil)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}

@@ -35,9 +35,10 @@ var scripts = []string{"dom", "words", "lists", "graph", "time", "money", "list"
 // out, and the page says so.
 const maxText = 48 << 20
 
-// Write writes the page of a run with all its details inside. It returns the errors of w, or an
-// error for a defect in the page itself.
-func Write(w io.Writer, r *Run, d *Details) error {
+// Write writes the page of a run with all its details inside. redact, which may be nil, removes secrets from the
+// details; it gets them before they are compressed, since afterwards no secret is found in them. Write returns the
+// errors of w, or an error for a defect in the page itself.
+func Write(w io.Writer, r *Run, d *Details, redact func([]byte) []byte) error {
 	return write(w, r, func(put func(int, template.JS) error) error {
 		size := 0
 		for i := range r.Tasks {
@@ -46,6 +47,9 @@ func Write(w io.Writer, r *Run, d *Details) error {
 				return err
 			}
 			size += len(b)
+			if redact != nil {
+				b = redact(b)
+			}
 			if b, err = deflated(b); err != nil {
 				return err
 			}

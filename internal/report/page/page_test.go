@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func writePage(t *testing.T, s *reporttest.FakeRun) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := page.Write(&b, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, nil)); err != nil {
+	if err := page.Write(&b, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, nil), nil); err != nil {
 		t.Fatal(err)
 	}
 	return unpacked(t, b.String())
@@ -302,6 +302,22 @@ func TestGateAndReviews(t *testing.T) {
 	}
 }
 
+// Secrets are removed from the details before they are compressed.
+func TestDetailsWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	s := reporttest.CompleteRun(t, nil)
+	s.S.Plan.Tasks[0].Description = "log in with hunter22"
+	var b bytes.Buffer
+	if err := page.Write(&b, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, nil),
+		func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("hunter22"), []byte("[redacted]")) }); err != nil {
+		t.Fatal(err)
+	}
+	text := unpacked(t, b.String())
+	if strings.Contains(text, "hunter22") || !strings.Contains(text, "log in with [redacted]") {
+		t.Error("the page has the secret")
+	}
+}
+
 // eachAttempt is a file system in which every attempt has the same prompt and the same stream.
 type eachAttempt struct{ files fstest.MapFS }
 
@@ -324,7 +340,8 @@ func TestPageSize(t *testing.T) {
 	for n, most := range map[int]int{46: 300_000, 1000: 5_000_000} {
 		s := reporttest.BigRun(t, n)
 		var b bytes.Buffer
-		if err := page.Write(&b, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, files)); err != nil {
+		r, d := page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, files)
+		if err := page.Write(&b, r, d, nil); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("%d tasks: %d bytes", n, b.Len())
