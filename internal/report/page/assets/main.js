@@ -5,7 +5,8 @@ function lead() {
   const c = {};
   for (const t of run.tasks) c[t.status] = (c[t.status] || 0) + 1;
   const n = run.tasks.length, ok = c.completed || 0;
-  if (run.status === "complete") return n === 1 ? "The task is done and verified." : `All ${n} tasks are done and verified.`;
+  if (run.status === "complete" && ok === n) return n === 1 ? "The task is done and verified." : `All ${n} tasks are done and verified.`;
+  if (run.status === "complete") return `${ok} of ${plural(n, "task")} are done and verified, and ${n - ok} failed, as the plan allows.`;
   const rest = ["failed", "blocked", "in_progress", "advising", "verified", "pending"].filter((k) => c[k]).map((k) => `${c[k]} ${statuses[k][0]}`);
   return `${ok} of ${plural(n, "task")} completed` + (rest.length ? ", " + rest.join(", ") : "") + ".";
 }
