@@ -137,28 +137,23 @@ func (l *attemptLog) lastAttempt() int {
 	return l.f.State.Tasks[i].Attempts
 }
 
-// showAttempts shows attempt n and, with --follow, the later ones.
+// showAttempts shows attempt n and, with --follow, the later ones; with n 0 the first one, for which it waits.
 func (l *attemptLog) showAttempts(ctx context.Context, n int, o logsOptions) error {
-	for {
-		for n == 0 || n > l.lastAttempt() {
-			if !o.follow || l.noMoreAttempts() {
-				return nil
-			}
-			if n == 0 && l.lastAttempt() > 0 {
-				break
+	for n = max(n, 1); ; n++ {
+		for n > l.lastAttempt() {
+			if l.noMoreAttempts() {
+				return usageIf(n == 1, "task %s has had no attempt yet", l.task)
 			}
 			if again, err := l.waitForChange(ctx); !again {
 				return err
 			}
 		}
-		n = max(n, 1)
 		if again, err := l.showAttempt(ctx, n, o.follow); !again {
 			return err
 		}
 		if o.attempt != 0 || !o.follow {
 			return nil
 		}
-		n++
 	}
 }
 

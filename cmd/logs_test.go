@@ -1,12 +1,15 @@
 package cmd
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"wavex/internal/report/reporttest"
+	"wavex/internal/runlog"
 	"wavex/internal/testrepo"
 	"wavex/internal/transcript"
 )
@@ -39,5 +42,18 @@ func TestTailOfACutFile(t *testing.T) {
 	if n := len(got); n < 3 || got[n-1] != "the error" || got[n-2] != "line 89999" ||
 		strings.Contains(strings.Join(got, ""), "part") {
 		t.Errorf("%d lines: %.100q", n, got)
+	}
+}
+
+// A follower that waits for the first attempt shows it, also if it is over when the journal is read again.
+func TestFirstAttemptIsOverBetweenTwoReads(t *testing.T) {
+	t.Parallel()
+	s := reporttest.CompleteRun(t, nil)
+	var out strings.Builder
+	l := &attemptLog{task: "T-001", out: bufio.NewWriter(&out),
+		f: follower{Follower: &runlog.Follower{State: s.S, Events: s.Events}}}
+	testrepo.Must(t, l.showAttempts(t.Context(), 0, logsOptions{follow: true}))
+	if text := out.String(); !strings.HasPrefix(text, "== T-001, attempt 1, ") || !strings.Contains(text, "\n== done ") {
+		t.Errorf("it shows %q", text)
 	}
 }
