@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,8 +75,13 @@ func optionalArg(what string) cobra.PositionalArgs { return argCount(0, 1, "at m
 // noArgs accepts no argument.
 func noArgs(c *cobra.Command, args []string) error { return argCount(0, 0, "no arguments")(c, args) }
 
+// argCount accepts a number of arguments, none of them empty: an empty one is most often a variable that is not set, and
+// must not count as none.
 func argCount(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
+		if most > 0 && slices.Contains(args, "") {
+			return usage("an argument is empty; %s takes %s\nsee: %s --help", c.CommandPath(), what, c.CommandPath())
+		}
 		return usageIf(len(args) < least || len(args) > most, "%s takes %s\nsee: %s --help", c.CommandPath(), what,
 			c.CommandPath())
 	}

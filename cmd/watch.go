@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"strings"
@@ -71,6 +72,9 @@ Exit status: 0 the run has ended, or you have left; 2 there is no run here.`,
 func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) error {
 	if o.port != 0 && !o.web {
 		return usage("--port is for --web")
+	}
+	if o.port < 0 || o.port > math.MaxUint16 {
+		return usage("--port takes a number from 1 to %d, not %d", math.MaxUint16, o.port)
 	}
 	o.ascii = asciiOnly(o.ascii, std.Out, os.Getenv)
 	if b := loadSnapshot(args, time.Now()); b != nil && b.board != nil && !o.web {
