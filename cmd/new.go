@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -99,7 +100,7 @@ func runNew(ctx context.Context, path string, yes bool, std Stdio) error {
 	return nil
 }
 
-// promptTasks asks for tasks until an empty answer.
+// promptTasks asks for tasks until an empty answer, and again for one that is no task of a plan.
 func promptTasks(ctx context.Context, p *prompter) (tasks []newTask, err error) {
 	fmt.Fprintln(p.out, "What shall be done? One task after the other; an empty line ends the list.")
 	for {
@@ -122,6 +123,12 @@ func promptTasks(ctx context.Context, p *prompter) (tasks []newTask, err error) 
 		if t.check == "" {
 			t.check = byDefault
 		}
+		text := newPlanText(append(slices.Clone(tasks), t), false)
+		if _, diags := plan.Parse("", []byte(text), plan.Options{}); slices.ContainsFunc(diags, isError) {
+			wrong := diags[slices.IndexFunc(diags, isError)]
+			fmt.Fprintf(p.out, "  that is no task: %s; once more:\n", wrong.Message)
+			continue
+		}
 		tasks = append(tasks, t)
 	}
 	if errors.Is(err, errNoAnswer) {
@@ -129,6 +136,8 @@ func promptTasks(ctx context.Context, p *prompter) (tasks []newTask, err error) 
 	}
 	return tasks, err
 }
+
+func isError(d plan.Diagnostic) bool { return d.Severity == plan.SeverityError }
 
 func taskID(i int) string { return fmt.Sprintf("T-%03d", i+1) }
 
