@@ -261,6 +261,9 @@ const noMoneyForPanel = "no money left for a panel"
 // decidePanel convenes a panel for a stuck task, or records why it is skipped.
 func decidePanel(s *State, i int) event.Body {
 	t, id := &s.Tasks[i], s.Plan.Tasks[i].ID
+	if !s.Config.Counsel { // an earlier session had it on
+		return event.CounselSkipped{Task: id, Reason: "counsel is off"}
+	}
 	if s.Config.Holdout > 0 && chance(s.Config.Run, id, t.Attempts) < s.Config.Holdout {
 		return event.CounselSkipped{Task: id, Reason: "holdout"}
 	}

@@ -363,6 +363,34 @@ func TestHoldout(t *testing.T) {
 	}
 }
 
+// A panel that is due when a session ends is skipped in one without counsel, which has no panel. It costs nothing.
+func TestDuePanelWithoutCounsel(t *testing.T) {
+	t.Parallel()
+	p, c := mustPlan(t, planText(task("A"))), testConfig()
+	b := newFixture(t, p, c)
+	b.runner.results["A"], b.runner.gates["A"] = []runner.Result{wrong("no")}, make(chan struct{})
+	b.runner.started = make(chan string, 1)
+	done := make(chan error, 1)
+	go func() { _, err := b.Run(t.Context()); done <- err }()
+	<-b.runner.started
+	b.signals <- Signal{Name: "SIGINT", Code: 130}
+	close(b.runner.gates["A"])
+	if err := <-done; err != nil || b.State.Tasks[0].Status != event.Advising {
+		t.Fatalf("the task is %s; %v", b.State.Tasks[0].Status, err)
+	}
+	c.Counsel = false
+	again := newFixture(t, p, c)
+	if err := again.State.Replay(b.journal.events); err != nil {
+		t.Fatal(err)
+	}
+	again.StartEvent, again.Panel = event.RunResumed{Config: c}, nil
+	end := again.run(t)
+	skipped := of[event.CounselSkipped](again.journal)
+	if end.Status != event.RunComplete || end.Cost != 3000 || len(skipped) != 1 || skipped[0].Reason != "counsel is off" {
+		t.Errorf("ended as %+v; skipped %+v", end, skipped)
+	}
+}
+
 // The settings of a task decide about its retries and its model, unless a flag overrides them.
 func TestSettingsOfATask(t *testing.T) {
 	t.Parallel()
