@@ -115,6 +115,22 @@ func TestAdviceOnce(t *testing.T) {
 	}
 }
 
+// TestFailureBeforeAnInterruption: a session that goes on after an interruption, or with more money, knows the failure
+// before it, which is not its own. A new one does not know it.
+func TestFailureBeforeAnInterruption(t *testing.T) {
+	t.Parallel()
+	p := load(t)
+	for _, b := range []Brief{{Interrupts: true}, {More: true}} {
+		b.Previous = &Previous{Error: "e", Fix: "Read the clock once.", Attempt: 1, Of: 3}
+		for _, b.Continues = range []bool{false, true} {
+			got := Build(p, 1, b)
+			if strings.Contains(got, "<error>") == b.Continues || strings.Contains(got, "did not pass") {
+				t.Errorf("%+v:\n%s", b, got)
+			}
+		}
+	}
+}
+
 // TestRetryDoesNotRepeatThePrompt: the prompt of attempt N+1 always differs from that of N.
 func TestRetryDoesNotRepeatThePrompt(t *testing.T) {
 	t.Parallel()

@@ -178,6 +178,8 @@ func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted)
 	if !t.Last.Outcome.Stuck() {
 		return b
 	}
+	// Of the attempts that end without a fault of the task, only an interrupted one is continued.
+	b.Interrupts = e.Resume && e.Why == "again"
 	b.Previous = &prompt.Previous{Error: t.Last.Reason, Attempt: max(1, e.Try-1), Of: s.Retries(i)}
 	if t.Last.Detail != "" {
 		b.Previous.Error += "\n" + t.Last.Detail

@@ -58,6 +58,12 @@ func TestPromptBrief(t *testing.T) {
 			event.AttemptStarted{Try: 2}, "before you start over: x.go, y.go", 1, false},
 		"interrupted": {&runner.Result{Outcome: runner.Interrupted, Reason: "stop"}, nil,
 			event.AttemptStarted{Try: 1}, "", 0, true},
+		"a retry interrupted": {&runner.Result{Outcome: runner.Wrong, Reason: "why"}, advice,
+			event.AttemptStarted{Try: 2, Why: "again", Resume: true}, "why", 1, true},
+		"a retry in the same session": {&runner.Result{Outcome: runner.Wrong, Reason: "why"}, advice,
+			event.AttemptStarted{Try: 2, Why: "retry", Resume: true}, "why", 1, false},
+		"a retry throttled": {&runner.Result{Outcome: runner.Wrong, Reason: "why"}, advice,
+			event.AttemptStarted{Try: 2, Why: "again"}, "why", 1, false},
 		"throttled": {&runner.Result{Outcome: runner.Throttled, Reason: "busy"}, nil, event.AttemptStarted{Try: 1},
 			"", 0, false},
 	} {
