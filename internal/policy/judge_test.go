@@ -184,6 +184,8 @@ func TestDeniedCommands(t *testing.T) {
 		`go test ./curl`: "", `echo curl`: "", `npm test`: "", `git clean -n -xdf`: "git clean -fdx",
 		`git clean --force -d -x`: "git clean -fdx",
 		`git clean -fx`:           "",
+
+		`echo --== a ==; git push`: "git push", `echo '--=x' && git push`: "git push",
 	} {
 		got := New(rules).Before(bash(command))
 		if strings.TrimPrefix(got.Rule, "deny: ") != want {

@@ -209,7 +209,9 @@ func splitCommand(words []string) (c splitWords) {
 		case strings.HasPrefix(w, "--"):
 			flag, _, _ := strings.Cut(w, "=")
 			c.long = append(c.long, flag)
-			c.short += flag[2:3] // --force is -f, --recursive is -r
+			if len(flag) > 2 { // else it is "--=" and the like, which is no flag
+				c.short += flag[2:3] // --force is -f, --recursive is -r
+			}
 		case strings.HasPrefix(w, "-") && len(w) > 1:
 			c.short += w[1:]
 			if name == "rm" {
