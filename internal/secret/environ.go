@@ -39,11 +39,18 @@ func IsSecret(name, val string) bool {
 	}) {
 		return false
 	}
-	if len(val) < minSecret || filepath.IsAbs(val) {
+	if len(val) < minSecret || filepath.IsAbs(val) && !isBase64Key(val) {
 		return false
 	}
 	// "anything" is a word; "hunter22" and "correct-horse-battery" are not.
 	return len(val) >= 16 || strings.ContainsFunc(val, func(c rune) bool { return !unicode.IsLetter(c) })
+}
+
+// isBase64Key reports whether a text that may be a path is a key instead: one of 64 keys in base64 begins with a slash.
+func isBase64Key(val string) bool {
+	return len(val) >= 32 && looksRandom([]byte(val)) && !strings.ContainsFunc(val, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("+/=", c)
+	}) && strings.Count(val, "/") < 5
 }
 
 // secretValues returns the texts to look for, longest first, so that a value that contains another one

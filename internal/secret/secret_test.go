@@ -43,6 +43,9 @@ func TestKeyPatterns(t *testing.T) {
 		{`{"command":"curl -H \"authorization: token abcdef0123456789\""}`,
 			`{"command":"curl -H \"authorization: token [redacted: authorization]\""}`},
 		{"postgres://app:s3cr3t@db/x", "postgres://app:[redacted: password]@db/x"},
+		{"redis://:s3cr3t@cache:6379/0", "redis://:[redacted: password]@cache:6379/0"},
+		{"http://:8080/a@b", ""},
+		{"AUTHORIZATION: BEARER abcdef0123456789", "AUTHORIZATION: BEARER [redacted: authorization]"},
 		{"http://127.0.0.1:8080/a@b", ""},
 		{"-----BEGIN RSA PRIVATE" + " KEY-----\nAAAA\nBBBB\n-----END RSA PRIVATE KEY-----",
 			"-----BEGIN RSA PRIVATE KEY-----[redacted: private key]-----END RSA PRIVATE KEY-----"},
@@ -64,7 +67,8 @@ func TestEnvironment(t *testing.T) {
 	r := New([]string{
 		"DEPLOY_TOKEN=hunter22", "DB_PASSWORD=p&ss \"w\"\\rd", "TOKEN_FILE=/run/token-file", "API_KEY=anything",
 		"KEYBOARD=qwertz-2000",
-		"SSH_AUTH_SOCK=/run/agent.sock", "LONG_SECRET=hunter22-and-more", "PATH=/usr/bin:/bin", "MY_PAT=short1",
+		"SSH_AUTH_SOCK=/run/agent.sock", "AWS_SECRET_ACCESS_KEY=/" + letters[:20] + "/" + letters[:18],
+		"LONG_SECRET=hunter22-and-more", "PATH=/usr/bin:/bin", "MY_PAT=short1",
 		"SIGNING_KEY=-----BEGIN\nfirst-line-of-the-key\nsecond-line-of-the-key\n",
 	})
 	for _, c := range []struct{ in, want string }{
@@ -76,6 +80,7 @@ func TestEnvironment(t *testing.T) {
 		{"?q=p%26ss+%22w%22%5Crd", "?q=[redacted: DB_PASSWORD]"},
 		{"only second-line-of-the-key here", "only [redacted: SIGNING_KEY] here"},
 		{"anything goes, /run/token-file, qwertz-2000, /run/agent.sock, /usr/bin, short1", ""},
+		{"key /" + letters[:20] + "/" + letters[:18] + ".", "key [redacted: AWS_SECRET_ACCESS_KEY]."},
 	} {
 		if c.want == "" {
 			c.want = c.in
