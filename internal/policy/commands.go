@@ -2,20 +2,26 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
 // This file knows commands: those that run other commands, and the files that the usual ones write.
 
-// wrappers are commands that run the command in their arguments: the letters of their flags that take a value, and the
-// number of arguments before the command.
+// wrappers are commands that run the command in their arguments: the letters of their flags that take a value, the
+// number of arguments before the command, and the long flags that take a value, each with a blank behind it.
 var wrappers = map[string]struct {
 	valued string
 	skip   int
+	long   string
 }{
-	"sudo": {"ughpCrtTD", 0}, "doas": {"uC", 0}, "env": {"uC", 0}, "nohup": {"", 0}, "nice": {"n", 0},
-	"ionice": {"cnp", 0}, "time": {"fo", 0}, "timeout": {"ks", 1}, "command": {"", 0}, "builtin": {"", 0},
-	"exec": {"a", 0}, "stdbuf": {"ioe", 0}, "setsid": {"", 0}, "xargs": {"adEILnPs", 0}, "busybox": {"", 0},
+	"sudo": {"ughpCrtTD", 0, "--user --group --chdir "}, "doas": {"uC", 0, ""}, "env": {"uC", 0, "--unset --chdir "},
+	"nohup": {}, "nice": {"n", 0, "--adjustment "}, "ionice": {"cnp", 0, "--class --classdata "},
+	"time": {"fo", 0, "--format --output "}, "timeout": {"ks", 1, "--signal --kill-after "}, "command": {}, "builtin": {},
+	"exec": {"a", 0, ""}, "stdbuf": {"ioe", 0, "--input --output --error "}, "setsid": {}, "busybox": {},
+	"xargs": {"adEILnPs", 0, "--arg-file --delimiter --max-args --max-procs --max-chars "},
+	"flock": {"wE", 1, "--timeout --conflict-exit-code "}, "watch": {"n", 0, "--interval "}, "taskset": {"", 1, ""},
+	"chronic": {}, "unbuffer": {},
 }
 
 // run looks at the words of a simple command.
@@ -26,7 +32,10 @@ func (s *shell) run(words []string, input string) {
 			break
 		}
 		s.emit(effect{words: words})
-		words = unwrap(words[1:], w.valued, w.skip)
+		if path.Base(words[0]) == "command" && (strings.EqualFold(words[1], "-v")) {
+			return // it says where the command is
+		}
+		words = unwrap(words[1:], w.valued, w.skip, w.long)
 	}
 	if len(words) == 0 {
 		return
@@ -34,12 +43,19 @@ func (s *shell) run(words []string, input string) {
 	s.emit(effect{words: words})
 	name, args := path.Base(words[0]), words[1:]
 	switch name {
-	case "cd", "pushd":
+	case "cd":
+		s.cd(args)
+	case "pushd":
+		s.stack = append(slices.Clip(s.stack), s.dir)
 		s.cd(args)
 	case "popd":
-		s.dir = ""
+		s.popd(args)
 	case "eval":
 		s.text(strings.Join(args, " "))
+	case "trap":
+		if len(args) > 1 && args[0] != "-" {
+			s.child().text(args[0])
+		}
 	case "sh", "bash", "dash", "zsh", "ksh":
 		s.script(args, input)
 	case "find":
@@ -54,12 +70,13 @@ func (s *shell) run(words []string, input string) {
 }
 
 // unwrap returns the command in the arguments of another.
-func unwrap(words []string, valued string, skip int) []string {
+func unwrap(words []string, valued string, skip int, long string) []string {
 	for len(words) > 0 {
 		switch w := words[0]; {
 		case w == "--":
 			return words[min(1+skip, len(words)):]
-		case strings.HasPrefix(w, "-") && len(w) == 2 && strings.Contains(valued, w[1:]):
+		case strings.HasPrefix(w, "--") && strings.Contains(long, w+" "),
+			strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && takesNext(w, valued):
 			words = words[min(2, len(words)):]
 		case strings.HasPrefix(w, "-"), strings.Contains(w, "=") && !strings.Contains(w, "/="):
 			words = words[1:]
@@ -73,36 +90,56 @@ func unwrap(words []string, valued string, skip int) []string {
 	return nil
 }
 
+// takesNext reports whether the value of the letters of a flag is the next argument: the first that takes one, of those
+// in valued, is the last.
+func takesNext(flag, valued string) bool {
+	i := strings.IndexAny(flag[1:], valued)
+	return i >= 0 && i == len(flag)-2
+}
+
+func (s *shell) popd(args []string) {
+	last := len(s.stack) - 1
+	if last < 0 || len(args) > 0 {
+		s.dir, s.stack = "", nil
+		return
+	}
+	s.dir, s.stack = s.stack[last], s.stack[:last]
+}
+
 func (s *shell) cd(args []string) {
 	for len(args) > 0 && (args[0] == "--" || args[0] == "-P" || args[0] == "-L") {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		s.dir = s.vars["HOME"]
-		return
+		args = []string{s.vars["HOME"]}
 	}
 	s.chdir(args[0])
 }
 
 // script looks at the text that a shell gets as an argument or on its input.
 func (s *shell) script(args []string, input string) {
-	for i, a := range args {
+	inArgs, onInput := false, false
+	for len(args) > 0 && (strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "+")) {
+		a, n := args[0], 1
 		switch {
-		case strings.HasPrefix(a, "--"), a == "-":
-		case strings.HasPrefix(a, "-") || strings.HasPrefix(a, "+"):
-			if strings.Contains(a, "c") {
-				for _, text := range args[i+1:] {
-					if !strings.HasPrefix(text, "-") {
-						s.child().text(text)
-						return
-					}
-				}
-			}
+		case a == "--rcfile" || a == "--init-file":
+			n = 2
+		case strings.HasPrefix(a, "--"):
 		default:
-			return // a file
+			inArgs = inArgs || a[0] == '-' && strings.Contains(a, "c")
+			onInput = onInput || strings.Contains(a, "s")
+			n += strings.Count(a, "o") + strings.Count(a, "O")
+		}
+		if args = args[min(n, len(args)):]; a == "--" || a == "-" {
+			break
 		}
 	}
-	s.child().text(input)
+	switch {
+	case inArgs && len(args) > 0:
+		s.child().text(args[0])
+	case onInput || len(args) == 0: // else a file
+		s.child().text(input)
+	}
 }
 
 // interpret looks at code of other languages.
@@ -128,6 +165,9 @@ func (s *shell) interpret(name string, args []string, input string) bool {
 // find looks at the commands that find runs on the files that it finds.
 func (s *shell) find(args []string) {
 	var roots []string
+	for len(args) > 0 && (args[0] == "-L" || args[0] == "-H" || args[0] == "-P") {
+		args = args[1:]
+	}
 	for len(args) > 0 && !strings.HasPrefix(args[0], "-") && args[0] != "(" && args[0] != "!" {
 		roots, args = append(roots, args[0]+"/{}"), args[1:]
 	}
@@ -204,9 +244,10 @@ func (s *shell) git(args []string) {
 				file = args[i+1]
 			}
 		}
-		plain, _ = split(args[1:], "-f --file ")
+		plain, _ = split(args[1:], "-f --file --type --default --comment --value --url ")
 		reads := strings.Contains(flags, "--get") || strings.Contains(flags, "--list") || strings.Contains(flags, "-l ") ||
-			len(plain) < 2 && !strings.Contains(flags, "set") && !strings.Contains(flags, "edit")
+			len(plain) < 2 && !strings.Contains(flags, "set") && !strings.Contains(flags, "edit") &&
+				!strings.Contains(flags, "--remove-section")
 		if len(plain) > 0 && (plain[0] == "get" || plain[0] == "list") {
 			reads = true
 		}
@@ -241,10 +282,9 @@ func (s *shell) writes(name string, args []string) {
 	switch name {
 	case "rm", "rmdir", "unlink", "shred", "truncate", "touch", "mkdir", "tee", "mkfifo", "ed", "ex", "vi", "vim", "nvim",
 		"nano":
-		plain, flags := split(args, "-r -d -t -m -s -n -c -S -u ")
-		if name == "rm" {
-			plain, flags = split(args, "")
-		}
+		plain, flags := split(args, map[string]string{"touch": "-r -d -t ", "mkdir": "-m ", "mkfifo": "-m ",
+			"truncate": "-s -r ", "shred": "-n -s ", "ed": "-p ", "ex": "-c -S -u ", "vi": "-c -S -s -u ",
+			"vim": "-c -S -s -u ", "nvim": "-c -S -s -u "}[name])
 		for _, p := range plain {
 			s.write(p, name == "rm" && strings.ContainsAny(flags, "rR"))
 		}
@@ -340,6 +380,7 @@ func (s *shell) inPlace(name string, args []string) {
 		}
 	}
 	plain, _ := split(args, valued)
+	plain = slices.DeleteFunc(plain, func(p string) bool { return p == "" }) // sed -i '' of macOS
 	if !scripted && len(plain) > 0 {
 		plain = plain[1:]
 	}
@@ -357,14 +398,18 @@ func (s *shell) outputs(name string, args []string) {
 	if flags == "" {
 		flags = "-o --output"
 	}
-	if name == "tar" && (len(args) == 0 || !strings.Contains(args[0], "x")) {
-		return // it packs
+	if name == "tar" && !unpacks(args) {
+		return
 	}
 	elsewhere := false
 	for i, a := range args {
 		flag, value, joined := strings.Cut(a, "=")
 		if !joined && i+1 < len(args) {
 			value = args[i+1]
+		}
+		if strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && len(a) > 2 &&
+			(name == "curl" || name == "wget" || name == "sort") { // -sSLo file
+			flag = "-" + a[len(a)-1:]
 		}
 		for _, f := range strings.Fields(flags) {
 			if flag == f && value != "" && value != "-" {
@@ -376,7 +421,22 @@ func (s *shell) outputs(name string, args []string) {
 			}
 		}
 	}
-	if name == "tar" && !elsewhere && (!strings.HasPrefix(args[0], "--") || args[0] == "--extract") {
+	if name == "tar" && !elsewhere {
 		s.enter(always, ".", "*")
 	}
+}
+
+// unpacks reports whether the arguments of tar are to extract.
+func unpacks(args []string) bool {
+	for i, a := range args {
+		if letters, is := strings.CutPrefix(a, "-"); i == 0 || is {
+			if a == "--extract" || a == "--get" {
+				return true
+			}
+			if at := strings.IndexAny(letters, "xCfIKTX-"); at >= 0 && letters[at] == 'x' { // not in a value behind its flag
+				return true
+			}
+		}
+	}
+	return false
 }

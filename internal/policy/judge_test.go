@@ -149,6 +149,51 @@ func TestCommands(t *testing.T) {
 		`cat <<E > src/x` + "\nprot/f\nE": "", `git log --format=%s -- prot`: "",
 		`test -f prot/f || exit 1`: "", `rsync -a prot/ src/`: "", `tar cf a.tar prot`: "", `ln -s ../src/a b`: "",
 		`cd prot; ls; cd ..; touch x`: "", `cp src/* .`: "", `mv src/*.txt ./`: "", `cp src/* prot`: "protect",
+
+		// A word that is no flag, redirections of both outputs, and commands in places of their own.
+		`echo --== a ==; rm prot/f`: "protect", `echo x >& prot/f`: "protect", `echo x 2>&1 >&- | cat`: "",
+		`x=($(rm prot/f))`: "protect", `[[ -n $(rm prot/f) ]]`: "protect", `((x = $(rm prot/f)))`: "protect",
+		`let "x=$(rm prot/f)"`: "protect", `for ((i=$(rm prot/f);;)); do :; done`: "protect",
+		`trap 'rm prot/f' EXIT`: "protect", `trap - EXIT`: "", `flock l rm prot/f`: "protect",
+		`watch -n 5 rm prot/f`: "protect",
+
+		// The directory after pushd, popd, cd - and branches of which one runs.
+		`pushd src; make; popd; echo x > prot/f`: "protect", `popd; echo x > prot/f`: "",
+		`cd src && make; cd -; echo x > prot/f`: "protect", `cd prot; pushd ../src; popd; echo x > f`: "protect",
+		`cd src && make || { cd ..; exit 1; }; cd ..; echo x > y`:           "",
+		`make || { cd ..; exit 1; }; echo x > y`:                            "",
+		`make && { cd ..; exit; }; echo x > y`:                              "",
+		`cd src; if make; then cd ..; else cd ..; fi; echo x > y`:           "",
+		`cd src; if make; then cd ..; else cd ..; fi; echo x > prot/f`:      "protect",
+		`cd src; if ! make; then cd ..; exit 1; fi; cd ..; echo x > y`:      "",
+		`cd src; if ! make; then cd ..; exit 1; fi; cd ..; echo x > prot/f`: "protect",
+		`if [ -d a ]; then cd prot; fi; echo x > f`:                         "protect",
+		`[ -d a ] || cd prot; echo x > f`:                                   "protect",
+		`if a; then cd src; elif b; then cd prot; echo x > f; fi`:           "protect",
+		`cd src || exit 1; echo x > ../prot/f`:                              "protect",
+
+		// Words with an unknown part, and expansions whose value the text tells.
+		`echo x > "prot/$(date +%F).log"`: "protect", `echo x > "$(pwd)/prot/f"`: "protect",
+		"echo x > `pwd`/prot/f":    "protect",
+		`D=$(pwd)/prot; rm "$D/f"`: "protect", `D=prot; rm -rf "${D:?}/f"`: "protect", `D=prot; rm "${D:-src}/f"`: "protect",
+		`T=$(mktemp -d); echo x > "$T/prot/f"; rm -rf "$T"`: "", `rm "${D:-$(ls)}/f"`: "",
+
+		// Options before the command of another one, and shells with more options than -c.
+		`bash -euo pipefail -c "rm prot/f"`: "protect", `bash -o pipefail -c "cd prot; touch f"`: "protect",
+		`bash --norc -O extglob -c -e "rm prot/f"`: "protect", `sh -e run.sh -c "rm prot/f"`: "",
+		"bash -s a b <<'E'\nrm prot/f\nE": "protect", "bash run.sh <<'E'\nrm prot/f\nE": "",
+		`timeout --signal KILL 5 rm prot/f`: "protect", `sudo -iu x rm prot/f`: "protect",
+		`xargs -d'\n' rm prot/f`: "protect",
+		`command -p rm prot/f`:   "protect", `find -L prot -delete`: "protect", `find -H src -name f -exec rm {} +`: "",
+
+		// Flags that take no value, and those that take one.
+		`shred -u prot/f`: "protect", "ed -s prot/f <<E\nw\nE": "protect", `shred -n 3 src/a`: "", `touch -d now src/a`: "",
+		`sed -i '' '/foo/d' src/a`: "", `sed -i '' '/foo/d' prot/f`: "protect",
+		`curl -sSLo prot/f http://x`: "protect", `curl -fsSL -o- http://x`: "", `wget -qO prot/f http://x`: "protect",
+		`sort -uo prot/f src/a`: "protect", `curl -so/dev/null http://x`: "",
+		`tar -C prot -xf a.tar`: "protect", `tar --directory prot -xzf a.tgz`: "protect",
+		`tar --exclude=x -czf a.tgz -C prot .`: "", `tar -cf x.tar -C prot .`: "", `tar -C prot -tf x.tar`: "",
+		`git config --remove-section a`: "git", `git config --type bool core.bare`: "",
 		`touch -r /etc/hosts src/a`: "", `{1..99999999}`: "", `echo {1..999999999}`: "", `"`: "", ``: "", `((`: "",
 	} {
 		got := New(rules).Before(bash(command))
@@ -186,6 +231,8 @@ func TestDeniedCommands(t *testing.T) {
 		`git clean -fx`:           "",
 
 		`echo --== a ==; git push`: "git push", `echo '--=x' && git push`: "git push",
+		`bash -eo pipefail -c "git push"`: "git push",
+		`command -v curl`:                 "", `command -V curl >/dev/null || exit`: "", `which curl`: "",
 	} {
 		got := New(rules).Before(bash(command))
 		if strings.TrimPrefix(got.Rule, "deny: ") != want {

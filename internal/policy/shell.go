@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -47,7 +48,7 @@ const (
 // are known beside the text's own.
 func lookAt(text, dir string, env map[string]string, emit func(effect)) {
 	left := maxCommands
-	s := &shell{dir: dir, vars: map[string]string{}, emit: emit, left: &left}
+	s := &shell{place: place{dir: dir}, vars: map[string]string{}, emit: emit, left: &left}
 	for name, value := range env {
 		s.vars[name] = value
 	}
@@ -56,16 +57,24 @@ func lookAt(text, dir string, env map[string]string, emit func(effect)) {
 
 // shell is the state of a shell, as far as the text tells.
 type shell struct {
-	dir    string // absolute; "": unknown
+	place
 	vars   map[string]string
 	nested int
 	left   *int // commands that may still be looked at
 	emit   func(effect)
 }
 
+// place is the directory of a shell, with those that it may return to.
+type place struct {
+	dir   string   // absolute; "": unknown
+	old   string   // of cd -; "": unknown
+	stack []string // of popd; "": unknown
+}
+
 // child returns a copy of the state for a subshell.
 func (s *shell) child() *shell {
 	c := *s
+	c.stack = slices.Clip(c.stack)
 	c.vars = make(map[string]string, len(s.vars))
 	for name, value := range s.vars {
 		c.vars[name] = value
@@ -103,9 +112,11 @@ func (s *shell) stmt(st *syntax.Stmt) {
 	for _, r := range st.Redirs {
 		s.inner(r.Word, r.Hdoc)
 		switch r.Op {
-		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.RdrInOut:
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.RdrInOut, syntax.DplOut:
 			for _, w := range s.word(r.Word) {
-				s.write(w, false)
+				if r.Op != syntax.DplOut || strings.Trim(w, "0123456789-") != "" { // not 2>&1
+					s.write(w, false)
+				}
 			}
 		case syntax.Hdoc, syntax.DashHdoc:
 			input = strings.Join(s.word(r.Hdoc), " ")
@@ -125,21 +136,13 @@ func (s *shell) command(cmd syntax.Command, input string) {
 	case *syntax.CallExpr:
 		s.call(c, input)
 	case *syntax.BinaryCmd:
-		left, right := s, s
-		if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
-			left, right = s.child(), s.child()
-		}
-		left.stmt(c.X)
-		right.stmt(c.Y)
+		s.binary(c)
 	case *syntax.Subshell:
 		s.child().stmts(c.Stmts)
 	case *syntax.Block:
-		s.stmts(c.Stmts)
+		s.branch(c.Stmts)
 	case *syntax.IfClause:
-		for ; c != nil; c = c.Else {
-			s.stmts(c.Cond)
-			s.stmts(c.Then)
-		}
+		s.branches(c)
 	case *syntax.WhileClause:
 		s.stmts(c.Cond)
 		s.stmts(c.Do)
@@ -148,6 +151,7 @@ func (s *shell) command(cmd syntax.Command, input string) {
 	case *syntax.CaseClause:
 		s.inner(c.Word)
 		for _, item := range c.Items {
+			s.inner(item.Patterns...)
 			s.stmts(item.Stmts)
 		}
 	case *syntax.FuncDecl:
@@ -158,6 +162,56 @@ func (s *shell) command(cmd syntax.Command, input string) {
 		s.stmt(c.Stmt)
 	case *syntax.CoprocClause:
 		s.stmt(c.Stmt)
+	case *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+		s.substitutions(c)
+	}
+}
+
+// binary looks at two commands. After || the second one usually did not run, if the first one changes the directory.
+func (s *shell) binary(c *syntax.BinaryCmd) {
+	if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
+		s.child().stmt(c.X)
+		s.child().stmt(c.Y)
+		return
+	}
+	before := s.dir
+	s.stmt(c.X)
+	after := s.place
+	s.stmt(c.Y)
+	if c.Op == syntax.OrStmt && after.dir != before {
+		s.place = after
+	}
+}
+
+// branch looks at commands of which some may not run. What leaves the shell does not change the directory of the
+// commands behind it.
+func (s *shell) branch(list []*syntax.Stmt) {
+	before := s.place
+	s.stmts(list)
+	if len(list) == 0 {
+		return
+	}
+	if last, is := list[len(list)-1].Cmd.(*syntax.CallExpr); is && len(last.Args) > 0 &&
+		(last.Args[0].Lit() == "exit" || last.Args[0].Lit() == "return") {
+		s.place = before
+	}
+}
+
+// branches looks at all branches of an if clause. Each begins where the conditions end, and the first that changes the
+// directory counts for the commands behind it.
+func (s *shell) branches(c *syntax.IfClause) {
+	var changed *place
+	for ; c != nil; c = c.Else {
+		s.stmts(c.Cond)
+		before := s.place
+		s.branch(c.Then)
+		if after := s.place; changed == nil && after.dir != before.dir {
+			changed = &after
+		}
+		s.place = before
+	}
+	if changed != nil {
+		s.place = *changed
 	}
 }
 
@@ -165,6 +219,7 @@ func (s *shell) command(cmd syntax.Command, input string) {
 func (s *shell) loop(c *syntax.ForClause) {
 	iter, ok := c.Loop.(*syntax.WordIter)
 	if !ok || iter.Name == nil {
+		s.substitutions(c.Loop)
 		s.stmts(c.Do)
 		return
 	}
@@ -185,7 +240,7 @@ func (s *shell) loop(c *syntax.ForClause) {
 // assign sets variables.
 func (s *shell) assign(list []*syntax.Assign) {
 	for _, a := range list {
-		s.inner(a.Value)
+		s.substitutions(a)
 		if a.Name == nil || a.Naked {
 			continue
 		}
@@ -193,10 +248,10 @@ func (s *shell) assign(list []*syntax.Assign) {
 		if a.Index == nil && a.Array == nil {
 			if a.Value == nil {
 				value = ""
-			} else if isSimple(a.Value) {
-				if text, err := expand.Literal(s.config(), a.Value); err == nil {
-					value = text
-				}
+			} else if !isSimple(a.Value) {
+				value = strings.Join(s.parts(a.Value), " ")
+			} else if text, err := expand.Literal(s.config(), a.Value); err == nil {
+				value = text
 			}
 			if a.Append {
 				value = s.vars[a.Name.Value] + value
@@ -249,7 +304,7 @@ func (s *shell) word(w *syntax.Word) []string {
 }
 
 // isSimple reports whether the expansion of a word, or of a part of one, is known, short and quick: it has no
-// substitution, no arithmetic and no long braces.
+// substitution, no arithmetic and no long braces. Of ${x:-y} and ${x:?} the text tells the value if it sets x.
 func isSimple(n syntax.Node) bool {
 	braces, simple := 0, true
 	syntax.Walk(n, func(n syntax.Node) bool {
@@ -258,7 +313,8 @@ func isSimple(n syntax.Node) bool {
 			simple = false
 		case *syntax.ParamExp:
 			simple = simple && n.Param != nil && !n.Excl && !n.Length && !n.Width && n.NestedParam == nil && n.Index == nil &&
-				n.Slice == nil && n.Repl == nil && n.Names == 0 && n.Exp == nil
+				n.Slice == nil && n.Repl == nil && n.Names == 0 && (n.Exp == nil || n.Exp.Op == syntax.DefaultUnset ||
+				n.Exp.Op == syntax.DefaultUnsetOrNull || n.Exp.Op == syntax.ErrorUnset || n.Exp.Op == syntax.ErrorUnsetOrNull)
 		case *syntax.Lit:
 			if braces += strings.Count(n.Value, "{"); braces > 3 || braces > 0 && strings.Contains(n.Value, "..") {
 				simple = false // {1..1000000}
@@ -273,35 +329,58 @@ func isSimple(n syntax.Node) bool {
 func (s *shell) parts(w *syntax.Word) []string {
 	var text strings.Builder
 	for _, part := range w.Parts {
-		list := []string{unknown}
-		if isSimple(part) {
-			if known, err := expand.Fields(s.config(), &syntax.Word{Parts: []syntax.WordPart{part}}); err == nil {
-				list = known
-			}
+		quoted, is := part.(*syntax.DblQuoted)
+		if !is {
+			text.WriteString(s.part(part))
+			continue
 		}
-		text.WriteString(strings.Join(list, " "))
+		for _, p := range quoted.Parts {
+			if isSimple(p) {
+				p = &syntax.DblQuoted{Parts: []syntax.WordPart{p}}
+			}
+			text.WriteString(s.part(p))
+		}
 	}
 	return []string{text.String()}
+}
+
+// part returns a part of a word, or unknown. The directory is the value of $(pwd).
+func (s *shell) part(p syntax.WordPart) string {
+	if isSimple(p) {
+		if known, err := expand.Fields(s.config(), &syntax.Word{Parts: []syntax.WordPart{p}}); err == nil {
+			return strings.Join(known, " ")
+		}
+	}
+	if c, is := p.(*syntax.CmdSubst); is && s.dir != "" && len(c.Stmts) == 1 && len(c.Stmts[0].Redirs) == 0 {
+		if call, is := c.Stmts[0].Cmd.(*syntax.CallExpr); is && len(call.Args) == 1 && call.Args[0].Lit() == "pwd" {
+			return s.dir
+		}
+	}
+	return unknown
 }
 
 // inner looks at the commands in substitutions.
 func (s *shell) inner(words ...*syntax.Word) {
 	for _, w := range words {
-		if w == nil || w.Lit() != "" {
-			continue
+		if w != nil && w.Lit() == "" {
+			s.substitutions(w)
 		}
-		syntax.Walk(w, func(n syntax.Node) bool {
-			switch n := n.(type) {
-			case *syntax.CmdSubst:
-				s.child().stmts(n.Stmts)
-				return false
-			case *syntax.ProcSubst:
-				s.child().stmts(n.Stmts)
-				return false
-			}
-			return true
-		})
 	}
+}
+
+// substitutions looks at the commands in the substitutions below a node.
+func (s *shell) substitutions(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			s.child().stmts(n.Stmts)
+			return false
+		case *syntax.ProcSubst:
+			s.child().stmts(n.Stmts)
+			return false
+		}
+		return true
+	})
 }
 
 // call looks at a simple command.
@@ -312,7 +391,7 @@ func (s *shell) call(c *syntax.CallExpr, input string) {
 		return
 	}
 	for _, a := range c.Assigns {
-		s.inner(a.Value)
+		s.substitutions(a)
 	}
 	var words []string
 	for _, w := range c.Args {
@@ -346,10 +425,14 @@ func (s *shell) at(to string) string {
 
 // chdir changes the directory.
 func (s *shell) chdir(to string) {
+	from := s.dir
 	switch {
-	case strings.Contains(to, unknown) || to == "-" || !path.IsAbs(to) && s.dir == "":
+	case to == "-":
+		s.dir = s.old
+	case strings.Contains(to, unknown) || !path.IsAbs(to) && s.dir == "":
 		s.dir = ""
 	default:
 		s.dir = s.at(to)
 	}
+	s.old = from
 }
