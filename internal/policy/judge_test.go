@@ -212,7 +212,7 @@ func TestDeniedCommands(t *testing.T) {
 	_, rules := project(t)
 	rules.Deny = append(rules.Deny, "git send-pack", "gh pr create", "curl", "wget", "nc*", "ssh", "npm publish",
 		"pip install",
-		"Bash(go get:*)", "Bash(make deploy)", "WebFetch", "mcp__*__send")
+		"Bash(go get:*)", "Bash(make deploy)", "Bash(npm run deploy*)", "WebFetch", "mcp__*__send")
 	for command, want := range map[string]string{
 		`git push`: "git push", `git -C . -c a=b push origin main`: "git push", `/usr/bin/git push -f`: "git push",
 		`command git push`: "git push", `sh -c 'git push'`: "git push", `make && "git" 'push'`: "git push",
@@ -233,6 +233,10 @@ func TestDeniedCommands(t *testing.T) {
 		`echo --== a ==; git push`: "git push", `echo '--=x' && git push`: "git push",
 		`bash -eo pipefail -c "git push"`: "git push",
 		`command -v curl`:                 "", `command -V curl >/dev/null || exit`: "", `which curl`: "",
+		`npm --prefix web publish`: "npm publish", `npm -s publish`: "npm publish", `gh -R o/r pr create`: "gh pr create",
+		`npm --prefix=web run publish`: "", `npm run publish`: "", `gh --repo o/r pr list`: "",
+		`npm run deploy-x`: "Bash(npm run deploy*)", `npm run deploy:y -- a`: "Bash(npm run deploy*)",
+		`npm run deploy`: "Bash(npm run deploy*)", `npm run build`: "",
 	} {
 		got := New(rules).Before(bash(command))
 		if strings.TrimPrefix(got.Rule, "deny: ") != want {

@@ -69,6 +69,7 @@ type Pattern struct {
 	short string   // letters of flags
 	long  []string // flags with two dashes
 	exact bool     // the command has no further words
+	stem  bool     // the last word is the beginning of one
 }
 
 // ParsePattern parses a pattern of calls.
@@ -82,6 +83,7 @@ func ParsePattern(text string) (Pattern, error) {
 		before := rest
 		rest = strings.TrimSuffix(strings.TrimSuffix(rest, "*"), ":")
 		p.exact = rest == before
+		p.stem = !p.exact && !strings.HasSuffix(before, ":*") && !strings.HasSuffix(before, " *")
 		rest = unescape.Replace(rest)
 	} else if isTool(text) {
 		if _, err := path.Match(text, ""); err != nil {
@@ -152,7 +154,7 @@ func parsePatterns(texts []string) patterns {
 		case err != nil: // reported where the plan is read
 		case p.tool != "":
 			l.tools = append(l.tools, &p)
-		case strings.ContainsAny(p.words[0], `*?[\`):
+		case strings.ContainsAny(p.words[0], `*?[\`), p.stem && len(p.words) == 1:
 			l.others = append(l.others, &p)
 		default:
 			l.byName[p.words[0]] = append(l.byName[p.words[0]], &p)
@@ -187,11 +189,13 @@ func (l *patterns) denying(words []string) *Pattern {
 	return nil
 }
 
-// splitWords are the words of a simple command without its flags, and the flags.
+// splitWords are the words of a simple command without its flags, and the flags. The first valued of the arguments in
+// words may be values of flags.
 type splitWords struct {
-	words []string
-	short string
-	long  []string
+	words  []string
+	valued int
+	short  string
+	long   []string
 }
 
 func splitCommand(words []string) (c splitWords) {
@@ -201,7 +205,13 @@ func splitCommand(words []string) (c splitWords) {
 		_, words = gitGlobals(words)
 	}
 	c.words = append(c.words, name)
+	flagged := false
 	for i, w := range words {
+		isFlag := strings.HasPrefix(w, "-") && len(w) > 1
+		if !isFlag && flagged && c.valued == len(c.words)-1 {
+			c.valued++
+		}
+		flagged = isFlag && !strings.Contains(w, "=")
 		switch {
 		case w == "--":
 			c.words = append(c.words, words[i+1:]...)
@@ -225,17 +235,12 @@ func splitCommand(words []string) (c splitWords) {
 }
 
 func (p *Pattern) matches(c splitWords) bool {
-	if len(c.words) < len(p.words) || p.exact && len(c.words) > len(p.words) {
-		return false
+	is := false
+	for skip := 0; skip <= c.valued && !is; skip++ {
+		is = p.matchesWords(c.words[0], c.words[1+skip:])
 	}
-	for i, w := range p.words {
-		arg := c.words[i]
-		if strings.HasPrefix(arg, "/") {
-			arg = path.Clean(arg)
-		}
-		if ok, err := path.Match(w, arg); arg == unknown && w != "*" || err != nil || !ok && w != c.words[i] {
-			return false
-		}
+	if !is {
+		return false
 	}
 	for _, f := range p.short {
 		if !strings.ContainsRune(c.short, f) {
@@ -244,6 +249,30 @@ func (p *Pattern) matches(c splitWords) bool {
 	}
 	for _, f := range p.long {
 		if !slices.Contains(c.long, f) {
+			return false
+		}
+	}
+	return true
+}
+
+// matchesWords reports whether the words of a pattern match a command and its arguments without flags.
+func (p *Pattern) matchesWords(name string, args []string) bool {
+	if len(args) < len(p.words)-1 || p.exact && len(args) > len(p.words)-1 {
+		return false
+	}
+	for i, w := range p.words {
+		arg := name
+		if i > 0 {
+			arg = args[i-1]
+		}
+		if p.stem && i == len(p.words)-1 {
+			return strings.HasPrefix(arg, w)
+		}
+		clean := arg
+		if strings.HasPrefix(arg, "/") {
+			clean = path.Clean(arg)
+		}
+		if ok, err := path.Match(w, clean); arg == unknown && w != "*" || err != nil || !ok && w != arg {
 			return false
 		}
 	}
