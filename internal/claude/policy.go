@@ -170,7 +170,7 @@ func (p *toolCalls) ask(id string, a *askedCall, d policy.Decision) {
 	}
 	q := &openQuestion{call: a, decision: d}
 	p.open[id] = q
-	q.cancel = p.person(policy.Question{Tool: a.call.Tool, Target: d.Target, Pattern: d.Rule},
+	q.cancel = p.person(policy.Question{Tool: a.call.Tool, Target: d.Target, Pattern: d.Rule, Others: d.Others},
 		func(allowed bool, why string) { p.answered(id, allowed, why) })
 }
 

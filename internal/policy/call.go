@@ -43,6 +43,7 @@ type Decision struct {
 	Rule   string // the rule that decided, as the plan writes it; "" for Pass
 	Target string // the path or command that the rule is about
 	Reason string // for Deny and Stop: one line for the agent that says what to do instead
+	Others string // for Ask: further rules that match a part of the call, one per line
 }
 
 // Question is a call that a person decides on.
@@ -52,6 +53,7 @@ type Question struct {
 	Tool    string `json:"tool"`
 	Target  string `json:"target,omitempty"` // the command, or the main argument of another tool
 	Pattern string `json:"pattern"`          // the pattern of Rules.Ask
+	Others  string `json:"-"`                // further ones that match a part of the call, one per line
 }
 
 // Judge decides on the calls of one attempt. Its methods are called from one goroutine.

@@ -108,17 +108,20 @@ func (j *judge) decide(c Call) (d Decision) {
 	}
 	dir := cmp.Or(c.Dir, j.rules.Dir)
 	d.Act = Pass
-	asked := j.ask.denyingTool(c.Tool)
+	var asked []string
+	if p := j.ask.denyingTool(c.Tool); p != nil {
+		asked = append(asked, p.text)
+	}
 	switch {
 	case slices.Contains(editingTools, c.Tool):
 		d = j.edit(c, dir)
 	case RunsCommand(c.Tool):
-		var inCommand *Pattern
+		var inCommand []string
 		d, inCommand = j.command(gjson.GetBytes(c.Input, "command").Str, slashed(dir))
-		asked = cmp.Or(asked, inCommand)
+		asked = append(asked, inCommand...)
 	}
-	if d.Act == Pass && asked != nil {
-		d = Decision{Act: Ask, Rule: asked.text, Target: Target(c)}
+	if d.Act == Pass && len(asked) > 0 {
+		d = Decision{Act: Ask, Rule: asked[0], Target: Target(c), Others: strings.Join(asked[1:], "\n")}
 	}
 	return d
 }
@@ -165,8 +168,8 @@ func (j *judge) isDeclared(to string) bool {
 	})
 }
 
-// command decides on a command line. asked is the first pattern of calls that a person decides on.
-func (j *judge) command(text, dir string) (d Decision, asked *Pattern) {
+// command decides on a command line. asked are the patterns of calls in it that a person decides on.
+func (j *judge) command(text, dir string) (d Decision, asked []string) {
 	d.Act = Pass
 	checked := slices.Contains(j.rules.Checks, strings.TrimSpace(text))
 	lookAt(text, dir, j.env, func(e effect) {
@@ -182,7 +185,9 @@ func (j *judge) command(text, dir string) (d Decision, asked *Pattern) {
 			d = j.code(e.code, e.dir)
 		case !checked:
 			d = j.simple(e.words)
-			asked = cmp.Or(asked, j.ask.denying(e.words))
+			if p := j.ask.denying(e.words); p != nil && !slices.Contains(asked, p.text) {
+				asked = append(asked, p.text)
+			}
 		}
 	})
 	return d, asked

@@ -268,6 +268,8 @@ func TestAsk(t *testing.T) {
 		`make all`:                {Act: Ask, Rule: "make", Target: "make all"},
 		`make check`:              {Act: Pass}, `git status`: {Act: Pass}, `git push; rm prot/f`: {Act: Deny},
 		`git push && curl x`: {Act: Deny},
+		`make all && git push && make b; git push`: {Act: Ask, Rule: "make", Others: "git push",
+			Target: "make all && git push && make b; git push"},
 	} {
 		if got := New(rules).Before(bash(command)); got.Act != want.Act || want.Act == Ask && got != want {
 			t.Errorf("%s: %+v, want %+v", command, got, want)

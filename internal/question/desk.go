@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,19 +65,41 @@ var byDeadline = Answer{Choice: No, By: "deadline"}
 // pollInterval is the time between two looks for an answer of another process.
 const pollInterval = 100 * time.Millisecond
 
-// Decide puts a call to a person. If it is denied, why says so to the agent. Without a person it is denied at once.
+// Decide puts a call to a person, unless all its patterns are allowed. The answer counts for the whole call, and for
+// other calls only with the pattern that the question names. If the call is denied, why says so to the agent. Without a
+// person it is denied at once.
 func (d *Desk) Decide(ctx context.Context, call policy.Question, timeout time.Duration) (allowed bool, why string) {
-	if d.isAllowed(call.Pattern) {
-		return true, ""
-	}
-	if d.terminal == nil && !d.dir.isWatched() {
-		return false, whyUnattended
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errLate)
 	defer cancel()
+	for _, pattern := range append([]string{call.Pattern}, strings.Split(call.Others, "\n")...) {
+		if pattern == "" || d.isAllowed(pattern) {
+			continue
+		}
+		if d.terminal == nil && !d.dir.isWatched() {
+			return false, whyUnattended
+		}
+		call.Pattern = pattern
+		a, err := d.ask(ctx, call, timeout)
+		switch {
+		case err != nil:
+			return false, "a person must allow this, and could not be asked: " + err.Error()
+		case a == byRule:
+			continue
+		case a == byDeadline:
+			return false, fmt.Sprintf("a person must allow this, and no answer came within %s; do without it", timeout)
+		case a.Choice == No:
+			return false, "a person said no to this; do without it, or say in your report why it is needed"
+		}
+		return true, ""
+	}
+	return true, ""
+}
+
+// ask puts one question to a person, until ctx ends, and returns the answer.
+func (d *Desk) ask(ctx context.Context, call policy.Question, timeout time.Duration) (Answer, error) {
 	q, err := d.publish(call, timeout)
 	if err != nil {
-		return false, "a person must allow this, and could not be asked: " + err.Error()
+		return Answer{}, err
 	}
 	decided, answers := make(chan struct{}), make(chan Answer, 1)
 	var asking sync.WaitGroup
@@ -91,23 +114,15 @@ func (d *Desk) Decide(ctx context.Context, call policy.Question, timeout time.Du
 	if ctx.Err() == nil {
 		answered(&AnsweredError{a})
 	}
-	switch a.Choice {
-	case Always, Run:
+	if a.Choice == Always || a.Choice == Run {
 		d.mu.Lock()
 		d.allowed = append(d.allowed, call.Pattern)
 		d.mu.Unlock()
-		if a.Choice == Always {
-			d.always(call.Pattern)
-		}
-		return true, ""
-	case Once:
-		return true, ""
-	case No:
-		if a != byDeadline {
-			return false, "a person said no to this; do without it, or say in your report why it is needed"
-		}
 	}
-	return false, fmt.Sprintf("a person must allow this, and no answer came within %s; do without it", timeout)
+	if a.Choice == Always {
+		d.always(call.Pattern)
+	}
+	return a, nil
 }
 
 func (d *Desk) isAllowed(pattern string) bool {

@@ -65,6 +65,32 @@ func TestChoices(t *testing.T) {
 	}
 }
 
+// Of a call that several patterns match, each pattern must be allowed. An answer counts for the whole call, and later
+// for its own pattern only.
+func TestSeveralPatterns(t *testing.T) {
+	t.Parallel()
+	both := push
+	both.Others = "curl\nmake"
+	var asked []string
+	terminal := func(_ context.Context, q question.Question) (question.Choice, error) {
+		asked = append(asked, q.Pattern)
+		return question.Run, nil
+	}
+	desk := question.NewDesk(question.Dir(t.TempDir()), terminal, []string{"git push"}, nil)
+	for range 3 {
+		if ok, why := desk.Decide(t.Context(), both, time.Minute); !ok {
+			t.Errorf("denied: %s", why)
+		}
+	}
+	if !slices.Equal(asked, []string{"curl", "make"}) {
+		t.Errorf("asked about %v", asked)
+	}
+	if ok, _ := question.NewDesk(question.Dir(t.TempDir()), nil, []string{"git push", "make"}, nil).Decide(t.Context(),
+		both, time.Minute); ok {
+		t.Error("a call runs of which a part is allowed")
+	}
+}
+
 // Where no person is, a call is denied at once; a pattern of the user's own settings needs none.
 func TestUnattended(t *testing.T) {
 	t.Parallel()
