@@ -308,6 +308,49 @@ func TestEditedFilesWin(t *testing.T) {
 	}
 }
 
+// A SHAPE.md that a person has edited for one request is not that of the next one.
+func TestEditedShapeStaysWithItsRequest(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	shape := filepath.Join(w.dir, ".loop", "shape", "SHAPE.md")
+	for name, edit := range map[string]func(text string) string{
+		"edited":     func(text string) string { return strings.Replace(text, "text: tests", "text: my tests", 1) },
+		"unreadable": func(text string) string { return strings.Replace(text, "criteria:", "criteria", 1) },
+	} {
+		b := &memoryJournal{}
+		first := w.machine(b)
+		if err := first.Open(w.opened()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := first.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mine := edit(string(text))
+		if err := os.WriteFile(shape, []byte(mine), 0o600); err != nil || mine == string(text) {
+			t.Fatal(err)
+		}
+		next := w.opened()
+		next.Run, next.Request = "r2", "Something else; "+next.Request
+		second := w.machine(b)
+		if err := second.Open(next); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := os.ReadFile(first.Loop.Run("r1", loop.Request, "SHAPE.md"))
+		if err != nil || string(kept) != mine {
+			t.Errorf("%s: the shape of the first request is now %q, %v", name, kept, err)
+		}
+		res, err := second.Run(t.Context())
+		if err != nil || res.Shape.Criteria[0].Text != "tests pass" {
+			t.Errorf("%s: the second request has %+v, %v", name, res.Shape, err)
+		}
+		_ = os.RemoveAll(filepath.Join(w.dir, ".loop"))
+	}
+}
+
 // This Person answers once and then gives up.
 type fakePrompter struct {
 	t        *testing.T

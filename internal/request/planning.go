@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/google/renameio/v2/maybe"
@@ -103,6 +104,19 @@ func (m *Machine) readShape() (s shape.Shape, given bool, err error) {
 		return s, false, &ShapeError{m.Loop.Path(loop.Shape), err}
 	}
 	return s, true, nil
+}
+
+// hasLastShape reports whether SHAPE.md is that of the last request: as on record, or edited below the words of that
+// request.
+func (m *Machine) hasLastShape() bool {
+	var in Intent
+	text, err := safefile.Read(m.Loop.Path(loop.Shape), maxDocument)
+	if err == nil && json.Unmarshal(m.state.results["intent"], &in) == nil && shape.IsOf(in.Request, string(text)) {
+		return true
+	}
+	var old shape.Shape
+	own, given, err := m.readShape()
+	return given && err == nil && json.Unmarshal(m.state.results["shape"], &old) == nil && reflect.DeepEqual(own, old)
 }
 
 // ShapeError reports a SHAPE.md that a person must correct.

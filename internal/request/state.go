@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/request/score"
-	"wavex/internal/request/shape"
 	"wavex/runner"
 )
 
@@ -165,16 +163,14 @@ func (m *Machine) Open(o event.RequestOpened) error {
 }
 
 // archiveDocuments moves the documents of the previous request aside, so that they do not count for the next
-// one. A SHAPE.md that is not on record was written by a person, and stays.
+// one. A SHAPE.md that a person wrote since stays.
 func (m *Machine) archiveDocuments() error {
 	to := m.Loop.Run(m.state.opened.Run, loop.Request)
 	docs := []string{m.Loop.Path(loop.Plan)}
 	for _, p := range []score.Phase{score.PhasePlan, score.PhaseRequirements, score.PhaseDesign} {
 		docs = append(docs, m.Loop.Path(string(p)+".md"))
 	}
-	var old shape.Shape
-	if own, given, err := m.readShape(); given && err == nil && json.Unmarshal(m.state.results["shape"], &old) == nil &&
-		reflect.DeepEqual(own, old) {
+	if m.hasLastShape() {
 		docs = append(docs, m.Loop.Path(loop.Shape))
 	}
 	for _, d := range docs {

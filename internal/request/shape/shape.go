@@ -70,16 +70,29 @@ func cleanItems(items []Item, criteria bool) []Item {
 // Render returns the text of SHAPE.md.
 func Render(request string, s Shape) string {
 	var b strings.Builder
-	b.WriteString("# Shape\n\n")
-	for line := range strings.Lines(strings.TrimSpace(request) + "\n") {
-		b.WriteString(strings.TrimRight("> "+line, " \n") + "\n")
-	}
+	b.WriteString(heading(request))
 	b.WriteString("\nCriteria are met by evidence: `run` succeeds. A mustNot stops the run when its `run` succeeds.\n")
 	b.WriteString("Change this block and give the command again; it is read before it is made anew.\n\n```yaml\n")
 	writeList(&b, "criteria", s.Criteria)
 	writeList(&b, "mustNot", s.MustNot)
 	b.WriteString("```\n")
 	return b.String()
+}
+
+// heading returns the first lines of SHAPE.md, which quote the request.
+func heading(request string) string {
+	var b strings.Builder
+	b.WriteString("# Shape\n\n")
+	for line := range strings.Lines(strings.TrimSpace(request) + "\n") {
+		b.WriteString(strings.TrimRight("> "+line, " \n") + "\n")
+	}
+	return b.String()
+}
+
+// IsOf reports whether the text of a SHAPE.md begins as Render begins that of a request, also if the rest was edited.
+func IsOf(request, text string) bool {
+	unix := strings.NewReplacer("\r\n", "\n")
+	return strings.HasPrefix(unix.Replace(text), heading(unix.Replace(request))+"\n")
 }
 
 // writeList writes one key. It does not use the YAML library, which leaves texts unquoted that it
