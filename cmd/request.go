@@ -129,7 +129,7 @@ func (q *requestCommand) resolveConfig() error {
 		given = q.run.forced
 	}
 	q.run.apply(&c, given)
-	q.config.Limits = c.Limits
+	q.config.Limits, q.config.BudgetGiven = c.Limits, q.config.BudgetGiven || given("budget")
 	return nil
 }
 

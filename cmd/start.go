@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/forecast"
 	"wavex/internal/plan"
@@ -148,12 +149,16 @@ func (q *requestCommand) confirmPlan(ctx context.Context, res request.Result) (*
 		return nil, err
 	}
 	_, waves := p.Waves()
+	limits := q.config.Limits
+	if !q.givesBudget() {
+		limits = forecast.Limits(p)
+	}
 	facts := score.PreflightFacts{Decision: res.Intent.Decision, Reversibility: res.Intent.Reversibility,
 		Workflow: res.Intent.Kind,
 		Criteria: len(p.Criteria), Tasks: len(p.Tasks), Waves: waves, Plan: q.displayPath(res.Path),
 		State:  q.displayPath(string(q.loop)),
-		Budget: q.config.Limits.USD.String()}
-	if q.config.Limits.NoUSD {
+		Budget: limits.USD.String()}
+	if limits.NoUSD {
 		facts.Budget = "no limit"
 	}
 	for _, c := range p.Criteria {
@@ -215,10 +220,18 @@ func (q *requestCommand) runOptionsFor(p *plan.Plan, shape score.Shape) *runOpti
 	if !o.given("max-iterations") && q.config.Iterations != "" {
 		o.force("max-iterations", q.config.Iterations)
 	}
-	if q.config.Limits.NoUSD {
+	switch l := q.config.Limits; {
+	case l.NoUSD:
 		o.force("budget", "none")
-	} else {
-		o.force("budget", strconv.FormatFloat(q.config.Limits.USD.Float(), 'f', -1, 64))
+	case q.givesBudget():
+		o.force("budget", strconv.FormatFloat(l.USD.Float(), 'f', -1, 64))
 	}
 	return o
+}
+
+// givesBudget reports whether the run gets the budget of the request. Else the plan's counts, or the default one, which
+// does not limit a subscription. An older wavex did not record whether the user has set it.
+func (q *requestCommand) givesBudget() bool {
+	l := q.config.Limits
+	return q.config.BudgetGiven || l.NoUSD || l.USD != budget.DefaultUSD
 }

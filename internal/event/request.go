@@ -28,6 +28,8 @@ type RequestConfig struct {
 	Offline  bool          `json:"offline,omitempty"`   // only scored by its words, without the model
 	Workflow string        `json:"workflow,omitempty"`  // given by the user, not detected
 	Shape    string        `json:"shape,omitempty"`     // given by the user, not chosen by the scores
+	// BudgetGiven means that the user has set the limit of money.
+	BudgetGiven bool `json:"budget_given,omitempty"`
 	// Iterations is the user's choice for the run: a number, or "unlimited"; "": derived from its
 	// tasks.
 	Iterations string `json:"iterations,omitempty"`
