@@ -18,8 +18,8 @@ import (
 // moved reports whether the run may have worked in another folder or clone before, and restores the files of a shared
 // directory here.
 func (r *Session) moved(ctx context.Context) bool {
-	if r.config.Isolation == event.Isolated {
-		return false // its commits are there
+	if r.config.Isolation == event.Isolated || r.config.MadeUp {
+		return false // its commits are there, or its copy of the project is in .loop
 	}
 	fresh, err := r.workspace.RestoreShared(ctx, r.state.Config.Base, planfile.AbsPath(r.plan), r.notice)
 	if err != nil {

@@ -29,7 +29,8 @@ func carriesFiles(p *plan.Plan) bool {
 
 // RestoreShared restores the files of a run in a shared directory, if this clone is not the one where it ran. base is
 // the commit that the run began on, and plan the absolute path of the plan's file, which is not restored. It says which
-// files it restored and which not. fresh reports that the directory may lack work of the run.
+// files it restored and which not. fresh reports that the directory may lack work of the run; it does so until the
+// first attempt here, since a session may end before it has looked at that work.
 func (t *Workspace) RestoreShared(ctx context.Context, base, plan string, say func(string)) (fresh bool, err error) {
 	points, err := gitwork.OpenCheckpoints(ctx, t.config.Dir, t.config.Run, os.Environ())
 	var none *gitwork.Error
@@ -46,9 +47,6 @@ func (t *Workspace) RestoreShared(ctx context.Context, base, plan string, say fu
 		return true, err
 	}
 	got, err := points.RestoreCarried(ctx, plan)
-	if err == nil {
-		err = points.SetRanHere(ctx)
-	}
 	if err != nil || got == nil {
 		return true, err
 	}
