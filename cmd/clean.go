@@ -134,13 +134,14 @@ func remoteItems(ctx context.Context, dir, run string, dry bool) (items []gitwor
 	}
 	var errs []error
 	last := runlog.Last(events)
-	seen := map[string]bool{}
+	seen := map[[2]string]bool{} // a resume may have another remote
 	for _, e := range events {
 		c, is := runConfig(e)
-		if !is || c.Workers.Engine == "" || run != "" && c.Run != run || seen[c.Run] {
+		place := [2]string{c.Run, remoteName(c)}
+		if !is || c.Workers.Engine == "" || run != "" && c.Run != run || seen[place] {
 			continue
 		}
-		seen[c.Run] = true
+		seen[place] = true
 		if run == "" && last.Config.Run == c.Run && !last.Final() {
 			continue
 		}
@@ -174,10 +175,15 @@ func remoteRefs(ctx context.Context, dir string, c event.Config, dry bool) (n in
 // remoteName returns the git remote of a run on workers, as this machine names it.
 func remoteName(c event.Config) string { return cmp.Or(c.Workers.Git, "origin") }
 
-// runConfig returns the configuration of the run that an event starts.
+// runConfig returns the configuration of the session that an event starts.
 func runConfig(e event.Event) (c event.Config, ok bool) {
-	b, ok := e.Body.(event.RunStarted)
-	return b.Config, ok
+	switch b := e.Body.(type) {
+	case event.RunStarted:
+		return b.Config, true
+	case event.RunResumed:
+		return b.Config, true
+	}
+	return c, false
 }
 
 // printItems prints the items, one per line.
