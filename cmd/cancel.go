@@ -20,6 +20,7 @@ import (
 	"wavex/internal/proc"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
+	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
 	"wavex/scheduler"
 )
@@ -203,8 +204,12 @@ func cancelRun(ctx context.Context, p *runlog.History, std Stdio) error {
 	}
 	var end event.RunEnded
 	var ends []func() event.Body
+	var away []string // attempts that no wavex awaits any more
 	for _, b := range runlog.UnfinishedEnds(p.State, p.Loop) {
 		ends = append(ends, func() event.Body { return b })
+		if e, is := b.(event.AttemptEnded); is && !e.Charged && p.State.Config.Workers.Engine != "" {
+			away = append(away, e.Task)
+		}
 	}
 	a := runlog.Appender{State: p.State, Events: p.Events}
 	if err := a.Append(std.Err, append(ends, func() event.Body {
@@ -214,6 +219,10 @@ func cancelRun(ctx context.Context, p *runlog.History, std Stdio) error {
 		return err
 	}
 	_ = hook.WriteEnd(p.Loop, end) // without a card, hooks let every session go
+	if len(away) > 0 {
+		fmt.Fprintf(std.Err, "wavex: warning: attempts that are with workers may go on to their limits, and count at "+
+			"their caps: %s\n", textfmt.Line(event.ListTasks(away, 0)))
+	}
 	fmt.Fprintf(std.Err, "cancelled run %s: %d of %s completed, %s spent\n", run, end.Tasks.Completed,
 		report.Plural(len(p.State.Tasks), "task", "tasks"), end.Cost.Spent())
 	return nil

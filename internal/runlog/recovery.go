@@ -25,6 +25,8 @@ type Recovery struct {
 	Loop   loop.Dir // the .loop directory
 	Run    string
 	Prices claude.Pricer
+	// Elsewhere means that workers make the attempts, which may go on.
+	Elsewhere bool
 }
 
 // Adopts returns false: the attempts of this machine end with their session.
@@ -33,11 +35,16 @@ func (l Recovery) Adopts(event.AttemptStarted) bool { return false }
 // Attempt returns the result of an attempt whose end is not on record.
 func (l Recovery) Attempt(e event.AttemptStarted) runner.Result {
 	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: true}
-	spent, err := claude.RecoverCost(l.Loop.Task(l.Run, e.Task, loop.Attempt(e.Attempt)), l.Prices, e.Cap)
-	if err != nil {
-		// The actual charge is unknown, and the cap is its upper bound.
+	logs := l.Loop.Task(l.Run, e.Task, loop.Attempt(e.Attempt))
+	spent, err := claude.RecoverCost(logs, l.Prices, e.Cap)
+	_, missing := os.Lstat(filepath.Join(logs, loop.StreamFile))
+	switch { // an unknown charge is at most the cap
+	case err != nil:
 		spent.Cost, spent.Priced = max(spent.Cost, e.Cap), "cap"
 		res.Reason += ", and its stream cannot be read: " + err.Error()
+	case l.Elsewhere && missing != nil && e.Cap > 0:
+		spent.Cost, spent.Priced = e.Cap, "cap"
+		res.Reason += ", which may go on with its worker"
 	}
 	res.Cost, res.Priced = spent.Cost, spent.Priced
 	res.Usage = spent.Usage
@@ -83,7 +90,8 @@ func RecoverCalls(dir string, prices claude.Pricer, limit budget.USD) (cost budg
 // UnfinishedEnds returns the end events of everything that a run left open, as a resume records them, with
 // the prices that the run was started with.
 func UnfinishedEnds(s *scheduler.State, dir loop.Dir) []event.Body {
-	return s.SettleUnfinished(Recovery{Loop: dir, Run: s.Config.Run, Prices: loadPrices(s.Config.Prices)})
+	return s.SettleUnfinished(Recovery{Loop: dir, Run: s.Config.Run, Prices: loadPrices(s.Config.Prices),
+		Elsewhere: s.Config.Workers.Engine != ""})
 }
 
 // loadPrices reads a price table over the embedded one. If the table cannot be read, it returns the

@@ -70,3 +70,21 @@ func TestCutOffRunIsPricedByItsStreams(t *testing.T) {
 		t.Errorf("after the resume: spent %s, %d events, %v", f.State.Ledger.Spent(), len(f.Events), err)
 	}
 }
+
+// An attempt that is with a worker may go on, so it counts at its cap unless its stream has come.
+func TestCutOffRunOnWorkers(t *testing.T) {
+	t.Parallel()
+	folder := loop.In(t.TempDir())
+	l := Recovery{Loop: folder, Run: "r-1", Prices: budget.Prices{}, Elsewhere: true}
+	with := event.AttemptStarted{Task: "a", Attempt: 1, Cap: 9 * budget.Dollar}
+	if r := l.Attempt(with); r.Cost != 9*budget.Dollar || r.Priced != "cap" || r.Outcome != runner.Interrupted {
+		t.Errorf("with a worker: %+v", r)
+	}
+	if r := l.Attempt(event.AttemptStarted{Task: "a", Attempt: 1}); r.Cost != 0 || r.Priced != "" {
+		t.Errorf("without a cap: %+v", r)
+	}
+	testrepo.Files{"runs/r-1/tasks/a/attempt-1/stream.jsonl": ""}.Write(t, string(folder))
+	if r := l.Attempt(with); r.Cost != 0 {
+		t.Errorf("with an empty stream: %+v", r)
+	}
+}
