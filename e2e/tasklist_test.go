@@ -192,23 +192,28 @@ func TestHowTheCLIKeepsLists(t *testing.T) {
 func TestListIsSharedWithSessions(t *testing.T) {
 	t.Parallel()
 	release := reserveProcesses(t, runProcesses)
-	gate, ended := fakeapi.NewLatch(), fakeapi.NewLatch()
+	gate, noted, ended := fakeapi.NewLatch(), fakeapi.NewLatch(), fakeapi.NewLatch()
 	planner, other, reader := fakeapi.Prompt("make a plan"), fakeapi.Prompt("look after the list"),
 		fakeapi.Prompt("how does it stand")
 	// The other session changes the tasks that wavex works on, before, during and after their
 	// attempts, and adds its own.
 	busy := []fakeapi.Reply{showList(), create("Mine", "of the other session"), change("4", "addBlockedBy", []string{"3"},
 		"status", "in_progress")} // it has begun, so it does not join the run
-	const rounds = 12
+	const rounds, before = 12, 9
 	for k := range rounds {
 		step := change(fmt.Sprint(k%3+1), "metadata", map[string]any{fmt.Sprintf("note%d", k): k})
-		if k == 2 {
+		switch k {
+		case 2:
 			step = step.WaitingFor(gate)
+		case before:
+			// Claude Code reads the metadata of a task before it locks the file: what wavex writes at its end
+			// must not come in between.
+			step = step.WaitingFor(ended)
 		}
 		busy = append(busy, step)
 	}
 	// A task that is created while wavex still runs would join the run.
-	busy = append(busy, showList(), create("Mine too", "of the other session").WaitingFor(ended), fakeapi.Text("done"))
+	busy = append(busy, showList(), create("Mine too", "of the other session"), fakeapi.Text("done"))
 	nosy := author("1", "add/add.go", addGo, "go test ./add", gate)
 	// An agent has its own list: its notes are not in the shared one.
 	nosy.Steps = slices.Insert(nosy.Steps, 0, create("a note of the agent", "for itself"))
@@ -224,7 +229,7 @@ func TestListIsSharedWithSessions(t *testing.T) {
 		{Name: "reader", When: reader, Steps: []fakeapi.Reply{showList(), fakeapi.Text("seen")}},
 		nosy,
 		author("2", "sub/sub.go", subGo, "go test ./sub", gate),
-		author("3", "eval/eval.go", evalGo, "go test ./eval", nil),
+		author("3", "eval/eval.go", evalGo, "go test ./eval", noted),
 	}})
 	env := Env(t, srv)
 	joined := append(slices.Clone(env), "CLAUDE_CODE_TASK_LIST_ID=team")
@@ -244,6 +249,12 @@ func TestListIsSharedWithSessions(t *testing.T) {
 		}
 	}
 	gate.Open()
+	if _, err := srv.Wait(t.Context(), fakeapi.All(other, func(r *fakeapi.Request) bool {
+		return r.ToolTurns() == 3+before
+	})); err != nil {
+		t.Fatal(err)
+	}
+	noted.Open()
 	e := w.end()
 	ended.Open()
 	if e.exit != 0 {

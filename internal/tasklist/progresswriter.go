@@ -60,7 +60,7 @@ func NewProgressWriter(ctx context.Context, l *List, p *plan.Plan, warn func(str
 	ctx, cancel := context.WithCancel(ctx)
 	m := &ProgressWriter{list: l, listTasks: len(p.Tasks), warn: warn, cancel: cancel, states: map[int]taskState{},
 		ids: map[int]string{}, dirty: map[int]struct{}{}}
-	w := &writeLoop{ProgressWriter: m, warned: map[string]bool{}}
+	w := &writeLoop{ProgressWriter: m, warned: map[string]bool{}, done: map[int]taskState{}}
 	m.worker = async.Start(func(last bool) time.Duration {
 		w.writePending(ctx)
 		if n := len(w.retry); last && n > 0 {
@@ -220,14 +220,15 @@ func strongestEvidence(t *plan.Task) string {
 	return kind
 }
 
-// Close writes the remaining changes. Then it looks once more for tasks that were marked completed
-// although the run did not complete them. It ends the mirror, at the latest when ctx ends. Later
-// events do nothing.
+// Close writes the remaining changes. Then it looks once more at the tasks that the run began: those that it did not
+// complete may have been marked completed, and metadata may be lost, since Claude Code reads the metadata of a task
+// before it locks the file and then writes it as a whole (observed on claude 2.1.197). Close ends the mirror, at the
+// latest when ctx ends. Later events do nothing.
 func (m *ProgressWriter) Close(ctx context.Context) {
 	m.mu.Lock()
 	m.closed = true
 	for i, v := range m.states {
-		if v.run != "" && v.status != Completed {
+		if v.run != "" {
 			m.dirty[i] = struct{}{}
 		}
 	}
@@ -241,6 +242,7 @@ func (m *ProgressWriter) Close(ctx context.Context) {
 type writeLoop struct {
 	*ProgressWriter
 	warned map[string]bool
+	done   map[int]taskState // completed tasks that the list has shown as such; other people may reopen or delete them
 	retry  map[int]struct{}  // failed writes; repeated with the next write, and at the end
 	added  map[string]string // list ids of tasks that the run added; nil: not looked up yet
 }
@@ -263,8 +265,15 @@ func (w *writeLoop) writePending(ctx context.Context) {
 	clear(w.dirty)
 	w.mu.Unlock()
 	for _, b := range batch {
-		if err := w.writeState(ctx, b.id, b.state); err != nil {
+		shown := w.done[b.task] == b.state
+		err := w.writeState(ctx, b.id, b.state, shown)
+		switch {
+		case err != nil && !shown:
 			w.failed(ctx, b, err)
+		case b.state.status == Completed:
+			w.done[b.task] = b.state
+		default:
+			delete(w.done, b.task)
 		}
 	}
 }
@@ -291,8 +300,9 @@ func (w *writeLoop) warnOnce(key, text string) {
 	}
 }
 
-// writeState writes one task's view into its file, unless the file shows it already.
-func (w *writeLoop) writeState(ctx context.Context, id string, v taskState) error {
+// writeState writes one task's view into its file, unless the file shows it already. shown says that it has shown it
+// as completed: a task that is not any more was reopened, or completed by another session.
+func (w *writeLoop) writeState(ctx context.Context, id string, v taskState, shown bool) error {
 	if v.run == "" {
 		return nil
 	}
@@ -304,6 +314,9 @@ func (w *writeLoop) writeState(ctx context.Context, id string, v taskState) erro
 		id = in
 	}
 	return w.list.Update(ctx, id, func(t *Task) bool {
+		if shown && (t.Status != Completed || t.Owner != Owner) {
+			return false
+		}
 		before := t.render()
 		v.applyTo(t)
 		return !bytes.Equal(before, t.render())

@@ -17,6 +17,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
+	"wavex/internal/jsonobject"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -142,6 +143,47 @@ func TestProgressWriter(t *testing.T) {
 		}
 		h.start("2") // does nothing after Close
 		h.want("2", "pending  wave=2 loop=r-1 stuck=4")
+	})
+}
+
+// Claude Code reads the metadata of a task before it locks the file, so a write in between is lost. The end of the run
+// repeats it, and leaves a task alone that a person has changed since it was completed.
+func TestMetadataIsRestoredAtTheEnd(t *testing.T) {
+	t.Parallel()
+	l := folder(t, map[string]string{"1.json": pending("1", ""), "2.json": pending("2", ""), "3.json": pending("3", ""),
+		"4.json": pending("4", "")})
+	synctest.Test(t, func(t *testing.T) {
+		h := startFakeRun(t, l, "")
+		for _, id := range []string{"1", "2", "3", "4", "1"} { // 1 goes back, and is completed once more
+			h.start(id)
+			synctest.Wait() // it is shown as in progress
+			h.end(id, runner.Done, event.Completed, 0)
+			h.want(id, "completed wavex wave=1 loop=r-1 stuck=0 assumption")
+		}
+		change := func(id string, f func(*Task)) {
+			t.Helper()
+			if err := l.Update(t.Context(), id, func(task *Task) bool { f(task); return true }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change("1", func(task *Task) { task.Metadata = jsonobject.Object{}; task.Metadata.Set("note", []byte("1")) })
+		change("2", func(task *Task) { task.Status, task.Owner, task.Metadata = Pending, "", nil })
+		change("3", func(task *Task) { task.Owner, task.Metadata = "me", nil })
+		if err := os.Remove(l.file("4")); err != nil {
+			t.Fatal(err)
+		}
+		h.apply(event.RunEnded{Status: "complete"})
+		h.close()
+		h.want("1", "completed wavex wave=1 loop=r-1 stuck=0 assumption")
+		if one := content(t, l, "1.json"); !strings.Contains(one, `"note": 1`) {
+			t.Errorf("a note was lost: %s", one)
+		}
+		h.want("2", untouched)
+		h.want("3", "completed me wave= loop= stuck=")
+		h.want("4", "gone")
+		if len(h.warnings) > 0 {
+			t.Error(h.warnings)
+		}
 	})
 }
 
