@@ -326,9 +326,12 @@ func logTail(files fs.FS, task string, attempt, n int, look ui.Options) (lines [
 		for _, e := range transcript.Entries(tail) {
 			lines = append(lines, ui.LogEntry(e, look)...)
 		}
-		lines = slices.DeleteFunc(lines, func(l string) bool { return strings.TrimSpace(l) == "" })
 	} else if tail, _, err := transcript.ReadTail(files, path.Join(dir, loop.OutputFile)); err == nil {
 		lines = strings.Split(textfmt.Multiline(string(tail), 0), "\n")
+	}
+	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.TrimSpace(l) == "" })
+	for k, l := range lines { // the width of a tab depends on its column
+		lines[k] = strings.ReplaceAll(l, "\t", "    ")
 	}
 	return lines[max(0, len(lines)-n):]
 }

@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"wavex/internal/report/reporttest"
 	"wavex/internal/runlog"
 	"wavex/internal/testrepo"
 	"wavex/internal/transcript"
+	"wavex/internal/ui"
 )
 
 // A follower of a file that is cut, as a long output is, goes on near its new end.
@@ -55,5 +57,20 @@ func TestFirstAttemptIsOverBetweenTwoReads(t *testing.T) {
 	testrepo.Must(t, l.showAttempts(t.Context(), 0, logsOptions{follow: true}))
 	if text := out.String(); !strings.HasPrefix(text, "== T-001, attempt 1, ") || !strings.Contains(text, "\n== done ") {
 		t.Errorf("it shows %q", text)
+	}
+}
+
+// The end of a log for a live view has no tabs, whose width the view does not know, and no empty lines.
+func TestLogTailHasNoTabs(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{
+		"cmd/attempt-1/output.txt": {Data: []byte("a\tb\n\n\tc\n")},
+		"ai/attempt-1/stream.jsonl": {Data: []byte(`{"type":"assistant","message":{"content":[` +
+			`{"type":"text","text":"if x {\n\treturn\n}"}]}}` + "\n")},
+	}
+	for task, want := range map[string]string{"cmd": "a    b|    c", "ai": "if x {|    return|}"} {
+		if got := strings.Join(logTail(files, task, 1, 10, ui.Options{}), "|"); got != want {
+			t.Errorf("the end of the log of %s is %q", task, got)
+		}
 	}
 }
