@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -426,15 +427,28 @@ func (r *invocation) newView() ui.View {
 	if r.suppressCompletion || !r.opts.status && (r.opts.given("status-block") || isTerminal(r.std.Out)) {
 		return r.peopleView()
 	}
-	return ui.WithStatusBlocks(r.peopleView(), r.std.Out)
+	return ui.WithStatusBlocks(r.peopleView(), redactingWriter{r.std.Out, r.secrets})
 }
 
-// peopleView returns the view on stderr.
+// redactingWriter removes secrets. A secret must be whole in one write, as lines and frames of views are.
+type redactingWriter struct {
+	w       io.Writer
+	secrets *secret.Redactor
+}
+
+func (r redactingWriter) Write(p []byte) (int, error) {
+	if _, err := r.w.Write(r.secrets.Bytes(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// peopleView returns the view on stderr. The plan is that of its file, so its texts may have secrets.
 func (r *invocation) peopleView() ui.View {
 	asks := r.config.Attended || r.decidesCalls()
 	o := ui.Options{ASCII: asciiOnly(r.opts.ascii, r.std.Err, os.Getenv), Interactive: asks}
 	if !r.opts.plain && !asks && setLive(&o, r.std.Err) {
-		v := ui.Terminal(r.std.Err, o)
+		v := ui.Terminal(redactingWriter{r.std.Err, r.secrets}, o)
 		r.notices.divert(v)
 		files := runlog.Files(r.config.Loop, r.config.Run)
 		r.keyboard = openKeyboard(r.std.In, v, ui.Controls{
@@ -443,7 +457,7 @@ func (r *invocation) peopleView() ui.View {
 		})
 		return v
 	}
-	return ui.Plain(r.std.Err, o)
+	return ui.Plain(redactingWriter{r.std.Err, r.secrets}, o)
 }
 
 // close releases the resources that prepare acquired.
