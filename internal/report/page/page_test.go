@@ -171,7 +171,7 @@ func TestUnderWay(t *testing.T) {
 	now := s.Now().Add(5 * time.Second)
 	off := page.Of(s.S, s.Events, now, false)
 	on := page.Of(s.S, s.Events, now, true)
-	if off.Status != "cut off" || off.Tasks[1].Now != nil {
+	if off.Status != "cut off" || off.Resume != "wavex resume" || off.Tasks[1].Now != nil {
 		t.Errorf("%s, %+v", off.Status, off.Tasks[1])
 	}
 	if on.Status != "running" || on.Tasks[1].Now == nil {

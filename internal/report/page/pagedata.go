@@ -177,7 +177,7 @@ type Note struct {
 // Of derives the page's data from a state and the journal's records up to it. alive tells whether a
 // wavex process works at the run.
 func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Run {
-	sum := report.Of(s, events)
+	sum := report.Of(s, events).At(now, alive)
 	r := &Run{V: Version, Now: unixMilli(now), ID: textfmt.Line(sum.Run), Name: textfmt.Line(sum.Name),
 		Plan:  textfmt.Line(strings.TrimPrefix(sum.Plan, s.Config.Dir+"/")),
 		Agent: sum.Agent, Schedule: s.Config.Schedule, Status: sum.Status, ExitCode: sum.ExitCode,
@@ -188,9 +188,6 @@ func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Ru
 		Tokens: tokenCounts(sum.Usage), Waves: sum.Waves, CurrentWave: sum.Wave}
 	if sum.Limit == "" { // at a limit the advice is a flag, and part of Resume
 		r.Advice = textfmt.Line(sum.Advice)
-	}
-	if s.Ended == nil && !alive {
-		r.Status = event.RunCutOff
 	}
 	if s.PauseUntil.After(now) && s.Ended == nil {
 		r.PausedUntil = unixMilli(s.PauseUntil)
@@ -219,7 +216,7 @@ func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Ru
 	for i := range sum.Tasks {
 		r.Tasks = append(r.Tasks, newTask(s, &sum.Tasks[i], i))
 	}
-	for _, g := range sum.At(now, alive).Groups {
+	for _, g := range sum.Groups {
 		r.Lists = append(r.Lists, newList(s, g))
 	}
 	r.addOutputs(sum.Tasks)
