@@ -47,6 +47,17 @@ func invocations(dir, command string) (all []invocation) {
 	return all
 }
 
+// limited returns the words of the program that timeout or nice starts, or else words.
+func limited(words []string) []string {
+	for len(words) > 0 && (words[0] == "timeout" || words[0] == "nice") {
+		words = words[1:]
+		for len(words) > 0 && (strings.HasPrefix(words[0], "-") || strings.Trim(words[0], "0123456789.smhd") == "") {
+			words = words[1:]
+		}
+	}
+	return words
+}
+
 // isAssignment reports whether a word sets a variable.
 func isAssignment(word string) bool {
 	name, _, ok := strings.Cut(word, "=")

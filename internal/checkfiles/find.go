@@ -48,6 +48,10 @@ func (s *search) command(dir, command string, depth int) {
 }
 
 func (s *search) program(v invocation, depth int) {
+	v.words = limited(v.words)
+	if len(v.words) == 0 {
+		return
+	}
 	switch name := path.Base(v.words[0]); {
 	case s.ownProgram(v, name):
 		s.script(v, v.words, depth)
@@ -94,7 +98,8 @@ func (s *search) namesScript(v invocation) bool {
 func (s *search) interpreter(v invocation, depth int) {
 	for i, w := range v.words[1:] {
 		switch {
-		case w == "-c" && strings.HasSuffix(path.Base(v.words[0]), "sh"):
+		case strings.HasSuffix(w, "c") && strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") &&
+			strings.HasSuffix(path.Base(v.words[0]), "sh"): // -c, -lc
 			s.program(invocation{v.dir, v.words[min(i+2, len(v.words)-1):]}, depth)
 			return
 		case w == "-m" || w == "--test":

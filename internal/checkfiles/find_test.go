@@ -77,6 +77,15 @@ func TestFind(t *testing.T) {
 		{".", "test -s words.sh && grep -q x conf.txt", ""},
 		{".", "", ""},
 		{".", "bash -c 'sh check.sh'", "check.sh:script expected.txt:data"},
+		{".", "bash -lc 'sh check.sh'", "check.sh:script expected.txt:data"},
+		{".", "bash -euo pipefail -c 'sh check.sh'", "check.sh:script expected.txt:data"},
+		{".", "timeout -k 5 10m sh check.sh", "check.sh:script expected.txt:data"},
+		{".", "nice -n 19 timeout --signal=KILL 60 bash -ec 'sh check.sh'", "check.sh:script expected.txt:data"},
+		{".", "timeout 5 test -s words.sh", ""},
+		{".", "timeout 60", ""},
+		{"py", "bash -lc 'pytest -q'", "py/test_words.py:test py/sub/conftest.py:setup py/words.py:no"},
+		{"words", "timeout 60 go test .", "go.mod:setup words/words_test.go:test words/testdata/a.golden:data" +
+			" words/words.go:no words/deep/deep_test.go:no"},
 		{".", "sh ../outside.sh /etc/passwd", ""},
 	} {
 		f := Finder{Root: dir}
