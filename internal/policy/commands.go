@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -280,8 +281,8 @@ func split(args []string, valued string) (plain []string, flags string) {
 // writes emits the files that a command writes.
 func (s *shell) writes(name string, args []string) {
 	switch name {
-	case "rm", "rmdir", "unlink", "shred", "truncate", "touch", "mkdir", "tee", "mkfifo", "ed", "ex", "vi", "vim", "nvim",
-		"nano":
+	case "rm", "rmdir", "unlink", "shred", "truncate", "touch", "mkdir", "tee", "sponge", "mkfifo", "ed", "ex", "vi",
+		"vim", "nvim", "nano":
 		plain, flags := split(args, map[string]string{"touch": "-r -d -t ", "mkdir": "-m ", "mkfifo": "-m ",
 			"truncate": "-s -r ", "shred": "-n -s ", "ed": "-p ", "ex": "-c -S -u ", "vi": "-c -S -s -u ",
 			"vim": "-c -S -s -u ", "nvim": "-c -S -s -u "}[name])
@@ -299,6 +300,13 @@ func (s *shell) writes(name string, args []string) {
 		}
 	case "sed", "perl", "awk", "gawk":
 		s.inPlace(name, args)
+	case "gofmt", "goimports", "prettier", "yq":
+		flag := map[string]string{"prettier": "--write", "yq": "-i"}[name]
+		if plain, flags := split(args, ""); slices.Contains(strings.Fields(flags), cmp.Or(flag, "-w")) {
+			for _, p := range plain {
+				s.write(p, false)
+			}
+		}
 	case "dd":
 		for _, a := range args {
 			if to, ok := strings.CutPrefix(a, "of="); ok {
@@ -314,13 +322,13 @@ func (s *shell) writes(name string, args []string) {
 func (s *shell) copies(name string, args []string) {
 	to, from := "", []string(nil)
 	for i, a := range args {
-		if a == "-t" && i+1 < len(args) {
+		if (a == "-t" || a == "--target-directory") && i+1 < len(args) {
 			to = args[i+1]
 		} else if dir, ok := strings.CutPrefix(a, "--target-directory="); ok {
 			to = dir
 		}
 	}
-	plain, flags := split(args, "-t -m -o -g -S -e -f ")
+	plain, flags := split(args, "-t -m -o -g -S -e -f --target-directory ")
 	if from = plain; to == "" {
 		if len(plain) < 2 {
 			return

@@ -213,6 +213,13 @@ var writingCode = lazyregexp.New(`open(Sync)?\((.{0,120},)?\s*(mode\s*=\s*)?['"]
 // output matches code that writes to the terminal.
 var output = lazyregexp.New(`(stdout|stderr)(\.buffer)?\.write`)
 
+// reading matches code that reads the file that a string names.
+var reading = lazyregexp.New(`(\bopen\(|\.readFile(Sync)?\(|\bFile\.(read|foreach|readlines)\(|\brequire\()` +
+	inQuotes + `(\s*,\s*['"](r[bt]?|utf-?8)['"])?(\s*,\s*encoding\s*=\s*['"][\w-]+['"])?\s*\)|` +
+	`\bPath\(` + inQuotes + `\)\.(read_text|read_bytes|exists|is_file|is_dir)\(`)
+
+const inQuotes = `\s*("[^"\n]{1,300}"|'[^'\n]{1,300}')`
+
 // quoted matches a string in code.
 var quoted = lazyregexp.New(`"[^"\n]{1,300}"|'[^'\n]{1,300}'`)
 
@@ -221,7 +228,7 @@ func (j *judge) code(text, dir string) Decision {
 	if dir == "" || !writingCode().MatchString(output().ReplaceAllString(text, "")) {
 		return Decision{Act: Pass}
 	}
-	for _, q := range quoted().FindAllString(text, 200) {
+	for _, q := range quoted().FindAllString(reading().ReplaceAllString(text, "()"), 200) {
 		if at := q[1 : len(q)-1]; !strings.ContainsAny(at, "*?[ \t\\") {
 			if !path.IsAbs(at) {
 				at = path.Join(dir, at)

@@ -150,6 +150,26 @@ func TestCommands(t *testing.T) {
 		`test -f prot/f || exit 1`: "", `rsync -a prot/ src/`: "", `tar cf a.tar prot`: "", `ln -s ../src/a b`: "",
 		`cd prot; ls; cd ..; touch x`: "", `cp src/* .`: "", `mv src/*.txt ./`: "", `cp src/* prot`: "protect",
 
+		// Code that reads a closed file and writes another, and code that writes the closed one.
+		`python3 -c "d = json.load(open('prot/f')); open('src/o', 'w').write(str(d))"`:                      "",
+		`python3 -c "open('src/o', 'w').write(open('prot/f', 'rb', encoding='utf-8').read())"`:              "",
+		`python3 -c "import pathlib; pathlib.Path('src/o').write_text(pathlib.Path('prot/f').read_text())"`: "",
+		`node -e "fs.writeFileSync('src/a', fs.readFileSync('prot/f', 'utf8'))"`:                            "",
+		`ruby -e "File.write('src/a', File.read('prot/f'))"`:                                                "",
+		`node -e "fs.writeFileSync('prot/f', fs.readFileSync('prot/f', 'utf8').trim())"`:                    "protect",
+		`python3 -c "s = open('prot/f').read(); open('prot/f', 'w').write(s)"`:                              "protect",
+		`python3 -c "p = 'prot/f'; s = open(p).read(); open(p, 'w').write(s)"`:                              "protect",
+		`python3 -c "open('prot/f', 'r+').write('x')"`:                                                      "protect",
+		`python3 -c "import shutil; shutil.copy('src/a', 'prot/f')"`:                                        "protect",
+		`cp --target-directory prot src/a`:                                                                  "protect",
+		`echo x | sponge prot/f`:                                                                            "protect",
+		`gofmt -w prot/f.go`:                                                                                "protect",
+
+		`gofmt -l prot`:                   "",
+		`yq -i .a prot/f`:                 "protect",
+		`yq .a prot/f`:                    "",
+		`npx prettier --write src prot/f`: "", `prettier --write prot/f`: "protect", `prettier --check prot/f`: "",
+
 		// A word that is no flag, redirections of both outputs, and commands in places of their own.
 		`echo --== a ==; rm prot/f`: "protect", `echo x >& prot/f`: "protect", `echo x 2>&1 >&- | cat`: "",
 		`x=($(rm prot/f))`: "protect", `[[ -n $(rm prot/f) ]]`: "protect", `((x = $(rm prot/f)))`: "protect",
