@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/report"
@@ -136,5 +137,28 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("the block says\n%s", block)
 			}
 		})
+	}
+}
+
+// A run that completes without another review does not hide the blockers that the last one confirmed.
+func TestVerdictAfterBlockers(t *testing.T) {
+	t.Parallel()
+	for _, review := range []string{event.ReviewOff, event.ReviewLight} {
+		s := reporttest.New(t, "", reporttest.Tasks{{"1", "Do it", nil}}, plan.Condition{Text: "it is so"})
+		s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("1", 0).EndAttempt("1", reporttest.PassingResult(10_000),
+			event.Completed, nil)
+		s.Apply(event.CriteriaStarted{Round: 1})
+		s.Apply(event.CriteriaEnded{Round: 1, Criteria: []event.Criterion{{ID: "C-1", Text: "it is so", Met: true,
+			Verification: event.ExecutionOutput}}})
+		s.Apply(event.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})
+		s.Apply(event.ReviewEnded{N: 1, Mode: counsel.Thorough, Round: 1, Blockers: 1, Review: counsel.Review{Score: 3,
+			Experts: []string{"tester"}, Findings: []counsel.Finding{{Severity: counsel.Blocker, Confirmed: true, File: "a.go",
+				Line: 3, Text: "it loses the last line"}}}})
+		s.Apply(event.GateEnded{Passed: true, ExitSignal: true, Review: review})
+		v := report.VerdictOf(s.EndRun("complete", 0, "", "").S)
+		const risk = "no review looked again at 1 confirmed blocker: a.go:3: it loses the last line"
+		if v.Word != report.Research || len(v.Risks) != 1 || v.Risks[0] != risk {
+			t.Errorf("review %s: the verdict is %s; %q", review, v.Word, v.Risks)
+		}
 	}
 }

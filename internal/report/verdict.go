@@ -60,8 +60,12 @@ func VerdictOf(s *scheduler.State) Verdict {
 	caution := v.weighEvidence(s.Evidence)
 	if g := s.Gate; g != nil && (g.Review == event.ReviewOff || g.Review == event.ReviewLight) {
 		caution = max(caution, 1)
-		v.Risks = append(v.Risks, map[string]string{event.ReviewOff: "nobody reviewed the work",
-			event.ReviewLight: "the work was reviewed lightly, by wave"}[g.Review])
+		risk := map[string]string{event.ReviewOff: "nobody reviewed the work",
+			event.ReviewLight: "the work was reviewed lightly, by wave"}[g.Review]
+		if known := knownBlockers(s); known != "" {
+			caution, risk = 2, known
+		}
+		v.Risks = append(v.Risks, risk)
 	}
 	if allowed := s.AllowedFailures(); allowed != nil {
 		caution = max(caution, 1)
@@ -168,7 +172,6 @@ func tasksOfReversibility(s *scheduler.State, class string) (ids []string) {
 	return ids
 }
 
-// openWarnings returns the number of warnings of the last thorough review.
 // settingsChangers returns the tasks that changed the settings file without declaring it.
 func settingsChangers(s *scheduler.State) (tasks []string) {
 	for i := range s.Tasks {
@@ -181,6 +184,25 @@ func settingsChangers(s *scheduler.State) (tasks []string) {
 	return tasks
 }
 
+// knownBlockers names the blockers that the last thorough review confirmed, of a run that completes without another
+// review; "": none.
+func knownBlockers(s *scheduler.State) string {
+	r := s.Thorough()
+	if r == nil {
+		return ""
+	}
+	var blockers []string
+	for _, f := range r.Review.Blockers() {
+		blockers = append(blockers, textfmt.Fit(textfmt.Line(f.Location()+f.Text), 60, true))
+	}
+	if blockers == nil {
+		return ""
+	}
+	return "no review looked again at " + Plural(len(blockers), "confirmed blocker", "confirmed blockers") + ": " +
+		textfmt.FirstOf(blockers, maxRisks, 0)
+}
+
+// openWarnings returns the number of warnings of the last thorough review.
 func openWarnings(s *scheduler.State) int {
 	if r := s.Thorough(); r != nil {
 		return r.Review.Count(counsel.Warning)
