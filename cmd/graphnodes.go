@@ -53,36 +53,74 @@ func graphOf(p *plan.Plan, run *report.Summary, all bool) *graph {
 	for i := range p.Tasks {
 		g.block(at[i], p.Graph.Blockers(i), at)
 	}
-	for k := range p.Groups {
-		if !p.Groups[k].Known {
-			g.addUnknown(p, run, &p.Groups[k], at)
-		}
+	if slices.ContainsFunc(p.Groups, func(one plan.Group) bool { return !one.Known }) {
+		g.addUnknown(p, run, at)
 	}
 	return g
 }
 
 // block adds tasks to the blockers of a node. at has the node of each task.
 func (g *graph) block(node int, tasks []int32, at []int) {
-	n := &g.nodes[node]
 	for _, b := range tasks {
-		if from := at[b]; from != node && !slices.Contains(n.blockers, from) {
-			n.blockers = append(n.blockers, from)
-		}
+		g.add(node, at[b])
 	}
 }
 
-// addUnknown adds the node of a list that comes with the run: behind the tasks that it waits for.
-func (g *graph) addUnknown(p *plan.Plan, run *report.Summary, group *plan.Group, at []int) {
-	one, node := groupNode(p, run, group.ID), len(g.nodes)
-	one.wave = 1
-	g.nodes = append(g.nodes, one)
-	for _, i := range p.ListBlockers(group.ID) {
-		g.block(node, []int32{int32(i)}, at)
+// add adds a blocker to a node.
+func (g *graph) add(node, blocker int) {
+	if n := &g.nodes[node]; blocker != node && !slices.Contains(n.blockers, blocker) {
+		n.blockers = append(n.blockers, blocker)
 	}
-	for _, b := range g.nodes[node].blockers {
-		g.nodes[node].wave = max(g.nodes[node].wave, g.nodes[b].wave+1)
+}
+
+// addUnknown adds the nodes of the lists that come with the run: behind the tasks that they wait for, and before those
+// that wait for them. at has the node of each task.
+func (g *graph) addUnknown(p *plan.Plan, run *report.Summary, at []int) {
+	lists := map[string]int{} // their nodes
+	for k := range p.Groups {
+		if id := p.Groups[k].ID; !p.Groups[k].Known {
+			one := groupNode(p, run, id)
+			one.wave, lists[id] = 1, len(g.nodes)
+			g.nodes = append(g.nodes, one)
+			for _, i := range p.ListBlockers(id) {
+				g.block(lists[id], []int32{int32(i)}, at)
+			}
+		}
 	}
-	g.waves = max(g.waves, g.nodes[node].wave)
+	for k := range p.Groups {
+		node, unknown := lists[p.Groups[k].ID]
+		if !unknown {
+			continue
+		}
+		tasks, waiting := p.ListWaiters(p.Groups[k].ID)
+		for _, i := range tasks {
+			g.add(at[i], node)
+		}
+		for _, id := range waiting {
+			g.add(lists[id], node)
+		}
+	}
+	g.deepen()
+}
+
+// deepen moves nodes to waves behind those of their blockers.
+func (g *graph) deepen() {
+	seen := make([]bool, len(g.nodes))
+	var wave func(node int) int
+	wave = func(node int) int {
+		n := &g.nodes[node]
+		if !seen[node] {
+			seen[node] = true
+			for _, b := range n.blockers {
+				n.wave = max(n.wave, wave(b)+1)
+			}
+			g.waves = max(g.waves, n.wave)
+		}
+		return n.wave
+	}
+	for node := range g.nodes {
+		wave(node)
+	}
 }
 
 // groupNode returns the node of a list, without its wave and its blockers.

@@ -168,6 +168,28 @@ func (p *Plan) ListBlockers(group string) (tasks []int) {
 	return tasks
 }
 
+// ListWaiters returns the tasks and the groups that name a group as a blocker while its list is to come with the run.
+func (p *Plan) ListWaiters(group string) (tasks []int, groups []string) {
+	g, late := p.Group(group), p.lateGroups()
+	for at, l := range late {
+		if g != &p.Groups[l.group] {
+			continue
+		}
+		for i, own := range p.file.places {
+			if !slices.Contains(p.file.graph.Blockers(i), int32(at)) {
+				continue
+			}
+			if waiter := late[i]; waiter != nil {
+				groups = append(groups, p.Groups[waiter.group].ID)
+			}
+			for task := own.from; task < own.to; task += own.steps {
+				tasks = append(tasks, task)
+			}
+		}
+	}
+	return tasks, groups
+}
+
 func (p *Plan) lateGroups() map[int]*lateGroup {
 	if p.file == nil {
 		return nil
