@@ -79,7 +79,7 @@ func runLearn(o learnOptions, std Stdio) error {
 	}
 	// Write the kept ones first: between the two writes a learning is in both files. A crash there
 	// may repeat a learning, but cannot lose one.
-	if err := learn.Add(to, keep); err != nil {
+	if err := learn.Add(to, keep, learn.Shared); err != nil {
 		return usererr.Blocked(err)
 	}
 	gone := slices.Concat(keep, drop)

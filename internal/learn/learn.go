@@ -130,9 +130,15 @@ func Parse(data []byte) (list []Learning, bad int) {
 	return list, bad
 }
 
-// Add appends learnings to a file, which it creates if it is missing, in one write, and syncs it.
+// Permissions of files of learnings.
+const (
+	Shared   fs.FileMode = 0o644 // kept by a person, with the code
+	Proposed fs.FileMode = 0o600 // quotes agents, and no person has looked at it
+)
+
+// Add appends learnings to a file, which it creates with perm if it is missing, in one write, and syncs it.
 // It first completes a torn last line, so that no learning is joined to it.
-func Add(path string, list []Learning) (err error) {
+func Add(path string, list []Learning, perm fs.FileMode) (err error) {
 	if len(list) == 0 {
 		return nil
 	}
@@ -150,7 +156,7 @@ func Add(path string, list []Learning) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("keeping learnings: %w", err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, perm)
 	if err != nil {
 		return fmt.Errorf("keeping learnings: %w", err)
 	}
@@ -161,13 +167,13 @@ func Add(path string, list []Learning) (err error) {
 	return f.Sync()
 }
 
-// Replace replaces the content of a file of learnings atomically.
+// Replace replaces the content of a file of proposed learnings atomically.
 func Replace(path string, list []Learning) error {
 	text, err := encode(list)
 	if err != nil {
 		return err
 	}
-	if err := maybe.WriteFile(path, text, 0o644); err != nil {
+	if err := maybe.WriteFile(path, text, Proposed); err != nil {
 		return fmt.Errorf("keeping learnings: %w", err)
 	}
 	return nil

@@ -22,7 +22,7 @@ func TestAddAndLoad(t *testing.T) {
 	again := first
 	again.Time = day(9)
 	for _, l := range []Learning{first, {Kind: "odd", Context: "x\ny", Time: day(2)}, again} {
-		if err := Add(path, []Learning{l}); err != nil {
+		if err := Add(path, []Learning{l}, Shared); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,7 +30,7 @@ func TestAddAndLoad(t *testing.T) {
 	if err := os.WriteFile(path, append(read(t, path), "{}\n{\"cont"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(path, []Learning{{Kind: Constraint, Context: "keep the API", Time: day(3)}}); err != nil {
+	if err := Add(path, []Learning{{Kind: Constraint, Context: "keep the API", Time: day(3)}}, Shared); err != nil {
 		t.Fatal(err)
 	}
 	list, bad, err := Load(path)

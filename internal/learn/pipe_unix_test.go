@@ -22,7 +22,7 @@ func TestPipeInPlaceOfLearnings(t *testing.T) {
 	if _, _, err := Load(path); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("read: %v", err)
 	}
-	if err := Add(path, []Learning{{Failure: "x"}}); !errors.Is(err, safefile.ErrNotRegular) {
+	if err := Add(path, []Learning{{Failure: "x"}}, Shared); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("added: %v", err)
 	}
 }

@@ -34,6 +34,7 @@ func (r *Session) addLearnings() error {
 	if err != nil {
 		return err
 	}
+	context = r.opts.Redactor.String(context) // before it is shortened
 	found = append(found, learn.Deviations(context, r.config.Run, time.Now().UTC())...)
 	if len(found) == 0 {
 		return nil
@@ -56,10 +57,11 @@ func (r *Session) addLearnings() error {
 	if len(found) == 0 {
 		return nil
 	}
+	perm := learn.Proposed
 	if r.opts.AutoLearn {
-		pending = filepath.Join(userdata.ProjectDir(r.config.Dir), learn.FileName)
+		pending, perm = filepath.Join(userdata.ProjectDir(r.config.Dir), learn.FileName), learn.Shared
 	}
-	if err := learn.Add(pending, found); err != nil {
+	if err := learn.Add(pending, found, perm); err != nil {
 		return err
 	}
 	if r.opts.Notices {

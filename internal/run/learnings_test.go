@@ -2,8 +2,11 @@ package run
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -152,5 +155,31 @@ func TestLearningsFromTheNotesDirectory(t *testing.T) {
 		if err != nil || len(list) != 1 || list[0].Failure != name {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
+	}
+}
+
+// Proposals quote agents: a secret in them is removed before they are shortened, and only the owner reads them.
+func TestLearningsAreForTheOwner(t *testing.T) {
+	t.Parallel()
+	dir, token := t.TempDir(), "gh"+"p_"+strings.Repeat("aB3dE5gH", 5)
+	testrepo.Files{".loop/_context.md": "### Deviations\n\n- Before: it is easy\n- Found: " +
+		strings.Repeat("long ", 94) + token + "\n"}.Write(t, dir)
+	p := testrepo.Plan(t, dir, `{"tasks":[{"id":"a","subject":"a"}]}`)
+	r := &Session{opts: Options{Redactor: secret.New(nil), Err: &bytes.Buffer{}}, plan: p, state: scheduler.NewState(p),
+		config: event.Config{Run: "r", Dir: dir, Loop: loop.In(dir)}}
+	testrepo.Must(t, r.addLearnings())
+	path := r.config.Loop.Path(loop.Learnings)
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Contains(string(text), token[:12]) || !strings.Contains(string(text), "[redacted") {
+		t.Errorf("%s, %v", text, err)
+	}
+	list, _, err := learn.Load(path)
+	testrepo.Must(t, err)
+	for range 2 {
+		info, err := os.Stat(path)
+		if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info, err)
+		}
+		testrepo.Must(t, learn.Replace(path, list))
 	}
 }
