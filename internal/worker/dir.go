@@ -153,25 +153,33 @@ func Salvage(ctx context.Context, dir, run string, env []string) (pushed []strin
 		return nil, err
 	}
 	for _, repo := range all {
-		remote, err := gitwork.NewGit(ctx, repo, env).Output(ctx, "", "config", "--get", remoteKey)
-		if err != nil {
-			return pushed, fmt.Errorf("%s has no git remote: %w", repo, err)
-		}
-		f := ferry.New(ctx, repo, remote, env)
-		refs, err := f.Kept(ctx, run)
-		if err == nil && len(refs) > 0 {
-			err = f.Push(ctx, refs...)
-		}
-		if err == nil {
-			err = os.RemoveAll(loop.In(repo).Run(run, keptFile))
-		}
+		more, err := salvageFrom(ctx, repo, run, env)
+		pushed = append(pushed, more...)
 		if err != nil {
 			return pushed, err
+		}
+	}
+	slices.Sort(pushed)
+	return pushed, nil
+}
+
+// salvageFrom is Salvage for one repository. One that has nothing of the run may be half made, without a git remote.
+func salvageFrom(ctx context.Context, repo, run string, env []string) (pushed []string, err error) {
+	refs, err := ferry.New(ctx, repo, "", env).Kept(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if len(refs) > 0 {
+		remote, err := gitwork.NewGit(ctx, repo, env).Output(ctx, "", "config", "--get", remoteKey)
+		if err != nil {
+			return nil, fmt.Errorf("%s has no git remote: %w", repo, err)
+		}
+		if err := ferry.New(ctx, repo, remote, env).Push(ctx, refs...); err != nil {
+			return nil, err
 		}
 		for _, r := range refs {
 			pushed = append(pushed, strings.TrimSpace(remote+" "+r.Name))
 		}
 	}
-	slices.Sort(pushed)
-	return pushed, nil
+	return pushed, os.RemoveAll(loop.In(repo).Run(run, keptFile))
 }

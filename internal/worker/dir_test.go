@@ -17,6 +17,7 @@ func TestRemoveOld(t *testing.T) {
 	t.Parallel()
 	ctx, dir, bare := t.Context(), t.TempDir(), filepath.Join(t.TempDir(), "bare.git")
 	testrepo.Git(t, dir, "init", "-q", "--bare", bare)
+	testrepo.Git(t, dir, "init", "-q", filepath.Join(dir, reposDir, "0")) // of a worker that was killed then
 	r, err := New(Options{Name: "w1", Dir: dir, Env: os.Environ()}).repo(ctx, bare)
 	testrepo.Must(t, err)
 	head := strings.TrimSpace(testrepo.Git(t, r.dir, "rev-parse", "HEAD"))
