@@ -119,6 +119,7 @@ func (w *Worker) Attempt(ctx context.Context, task Task) runner.Result {
 func (w *Worker) broken(err error) runner.Result {
 	res := runner.Result{Outcome: runner.Broken, Worker: w.opts.Name, Started: time.Now().UTC(), Contained: true,
 		Reason: textfmt.OneLine(fmt.Sprintf("worker %s: %v", w.opts.Name, err), runner.ReasonMax)}
+	res = w.redact(res)
 	res.Signature = runner.Signature(res.Reason, "")
 	return res
 }
@@ -221,9 +222,7 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 		return a.broken(err)
 	}
 	hooks := runner.Hooks{TurnEnded: func(t runner.Turn) error {
-		t.Result.Worker = a.opts.Name
-		t.Result = a.redact(t.Result)
-		return a.bringTurn(ctx, here, t)
+		return a.bringTurn(ctx, here, a.redactTurn(t))
 	}}
 	res := here.manager.Runner(local).Attempt(ctx, here.req, hooks)
 	res.Worker, res.Duration = a.opts.Name, time.Since(began)
@@ -249,17 +248,26 @@ func (a *attempt) keep(here place, res *runner.Result, why error) {
 	}
 	res.Reason = textfmt.OneLine(fmt.Sprintf("worker %s keeps the work, commit %s: %v", a.opts.Name, kept, why),
 		runner.ReasonMax)
+	*res = a.redact(*res)
 	res.Commit, res.WIP, res.Signature = "", "", runner.Signature(res.Reason, "")
 	// The whole lists are in its log directory. Detached, they would be nowhere.
 	res.Checks, res.Tampered = nil, nil
 	res.Changed, res.Digests, res.Edits = nil, nil, nil
 }
 
-func (a *attempt) redact(res runner.Result) runner.Result {
-	if a.opts.Redact == nil {
+// redactTurn returns a turn as it may leave this machine.
+func (a *attempt) redactTurn(t runner.Turn) runner.Turn {
+	t.Result.Worker = a.opts.Name
+	t.Result = a.redact(t.Result)
+	t.Unfinished = a.redact(runner.Result{Reason: t.Unfinished}).Reason
+	return t
+}
+
+func (w *Worker) redact(res runner.Result) runner.Result {
+	if w.opts.Redact == nil {
 		return res
 	}
-	return a.opts.Redact(res)
+	return w.opts.Redact(res)
 }
 
 // place is where an attempt works.
