@@ -86,6 +86,7 @@ func (m *Manager) requestElsewhere(ctx context.Context, req runner.Request) (run
 	}
 	req.Dir = filepath.ToSlash(rel)
 	req.Files, req.Checks = m.relativeFiles(from, req.Files), m.relativeChecks(from, req.Checks)
+	req.Settings.MCPConfig = m.relativePath(from, req.Settings.MCPConfig)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.awaitTree(req.Task)

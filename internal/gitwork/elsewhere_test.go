@@ -92,12 +92,14 @@ func TestElsewhere(t *testing.T) {
 	x := newMachines(t, files{"f": "1\n", "sub/g": "1\n"})
 	before := x.home.userFingerprint()
 	res := x.attempt(runner.Request{Task: "a", Attempt: 1, Dir: filepath.Join(x.home.dir, "sub"),
-		Files: []plan.File{{Path: filepath.Join(x.home.dir, "f"), Action: "modify"}}}, x.away.edits(files{"new": "a\n"}))
+		Settings: plan.Settings{MCPConfig: filepath.Join(x.home.dir, "f")},
+		Files:    []plan.File{{Path: filepath.Join(x.home.dir, "f"), Action: "modify"}}}, x.away.edits(files{"new": "a\n"}))
 	if res.Outcome != runner.Done || res.Commit == "" || res.WIP != "" {
 		t.Fatalf("a: %+v", res)
 	}
 	equal(t, "the directory", x.requests[0].Dir, "sub")
 	equal(t, "the file", x.requests[0].Files[0].Path, "../f")
+	equal(t, "the file of servers", x.requests[0].Settings.MCPConfig, "../f")
 	equal(t, "the commit of a", x.home.git("rev-parse", "refs/wavex/r1/a"), res.Commit)
 	equal(t, "no work", x.attempt(runner.Request{Task: "b", Attempt: 1}, x.away.edits(nil)).Commit, "")
 	in := x.home.integrate(x.run, 1, "a: test -e sub/new", "b")
