@@ -119,6 +119,12 @@ func (f *Ferry) Fetch(ctx context.Context, names ...string) error {
 	}
 }
 
+// Has reports whether the repository has a commit.
+func (f *Ferry) Has(ctx context.Context, commit string) bool {
+	_, err := f.git.Output(ctx, "", "cat-file", "-e", commit+"^{commit}")
+	return err == nil
+}
+
 // Find returns the commits of those refs that the remote has, by name.
 func (f *Ferry) Find(ctx context.Context, names ...string) (map[string]string, error) {
 	out, err := f.list(ctx, names...)

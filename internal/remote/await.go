@@ -181,6 +181,9 @@ func (a *attempt) reportTurn(ctx context.Context, t *runner.Turn) {
 		return
 	}
 	err := a.Ferry.Fetch(ctx, ferry.Work(a.req.Run, a.req.Task, a.req.Attempt))
+	if err == nil && !a.Ferry.Has(ctx, t.Result.WIP) {
+		return // the attempt has ended since, and its work has replaced that of the turn
+	}
 	if err == nil {
 		a.turn = t
 		err = a.hooks.TurnEnded(*t)

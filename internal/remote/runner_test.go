@@ -497,6 +497,41 @@ func TestTurnOutlivesItsWorker(t *testing.T) {
 	}
 }
 
+// slowLooks is an engine that tells of the end of a turn when the attempt has ended.
+type slowLooks struct {
+	remote.Engine
+	seen func()
+}
+
+func (e slowLooks) Progress(ctx context.Context, id string) ([]byte, error) {
+	data, err := e.Engine.Progress(ctx, id)
+	if data != nil && isTurn(id)(data) {
+		e.seen()
+		_, _, err = e.Engine.Wait(ctx, id)
+	}
+	return data, err
+}
+
+// The end of an attempt replaces the work of its turn on the git remote. A turn whose work is not there any more is not
+// reported: the result follows.
+func TestTurnIsOutrun(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, works())
+	dir, req := f.request("a")
+	gate := filepath.Join(t.TempDir(), "gate")
+	req.Checks = []plan.Check{{Run: "test -e made.txt && while ! test -e '" + gate + "'; do sleep 0.05; done"}}
+	r := f.runner(dir)
+	r.Engine = slowLooks{f.engine, sync.OnceFunc(func() { testrepo.Must(t, os.WriteFile(gate, nil, 0o600)) })}
+	r.Warn = func(err error) { t.Error(err) }
+	res := r.Attempt(t.Context(), req, runner.Hooks{TurnEnded: func(turn runner.Turn) error {
+		t.Errorf("reported without its work: %+v", turn)
+		return nil
+	}})
+	if res.Outcome != runner.Done {
+		t.Errorf("%+v", res)
+	}
+}
+
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	begun := make(chan string, 9)
