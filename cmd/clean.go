@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -32,9 +33,10 @@ func newClean(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove the worktrees and branches of past runs",
-		Long: `clean lists what runs have left: worktrees, branches, temporary folders, git
-bundles, and the refs of attempts on workers at the git remote; then, with --yes
-or when a person at a terminal agrees, it removes them. It skips runs under way.
+		Long: `clean lists what runs have left, also in a .loop that --fresh moved aside:
+worktrees, branches, temporary folders, git bundles, and the refs of attempts on
+workers at the git remote; then, with --yes or when a person at a terminal
+agrees, it removes them. It skips runs under way.
 Nothing is lost: the content of a worktree is saved below refs/wavex first, a
 branch wavex/RUN stays until its work is in another branch, and bundles stay
 with it, or until the repository has their commits. Without its bundles a run
@@ -58,12 +60,13 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	if o.run != "" && !gitwork.Exists(loop.In(dir), o.run) {
+	places := append([]loop.Dir{loop.In(dir)}, runlog.Backups(loop.In(dir))...)
+	if o.run != "" && !slices.ContainsFunc(places, func(in loop.Dir) bool { return gitwork.Exists(in, o.run) }) {
 		return usage("there is no run %s in %s", o.run, loop.In(dir))
 	}
 	gitwork.EnterMounts(dir, "")
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
-	items, err := gitwork.Clean(ctx, dir, o.run, true)
+	items, err := cleanPlaces(ctx, dir, places, o.run, true)
 	if err != nil {
 		return usererr.Blocked(err)
 	}
@@ -87,7 +90,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	}
 	if yes && removable > 0 {
 		listed := items
-		if items, err = gitwork.Clean(ctx, dir, o.run, false); err != nil {
+		if items, err = cleanPlaces(ctx, dir, places, o.run, false); err != nil {
 			return usererr.Blocked(err)
 		}
 		stuck = notRemoved(listed, items)
@@ -107,6 +110,16 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 		return usererr.Blocked(wrong)
 	}
 	return err
+}
+
+// cleanPlaces is gitwork.CleanIn for several directories.
+func cleanPlaces(ctx context.Context, project string, places []loop.Dir, run string,
+	dry bool) (items []gitwork.CleanupItem, err error) {
+	for _, in := range places {
+		found, wrong := gitwork.CleanIn(ctx, project, in, run, dry)
+		items, err = append(items, found...), errors.Join(err, wrong)
+	}
+	return items, err
 }
 
 // notRemoved returns an error about the items that were listed for removal and stay, or nil.

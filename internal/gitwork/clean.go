@@ -23,7 +23,11 @@ import (
 // another branch contains its work. It commits the contents of a worktree below refs/wavex before
 // it removes the worktree.
 func Clean(ctx context.Context, project, run string, dry bool) ([]CleanupItem, error) {
-	dir := loop.In(project)
+	return CleanIn(ctx, project, loop.In(project), run, dry)
+}
+
+// CleanIn is Clean for the runs in dir, which is .loop or a backup of it.
+func CleanIn(ctx context.Context, project string, dir loop.Dir, run string, dry bool) ([]CleanupItem, error) {
 	states, err := filepath.Glob(loop.Dir(escapeGlob(string(dir))).Worktree("*", "json"))
 	if err != nil {
 		return nil, err
@@ -189,14 +193,7 @@ func (m *Manager) cleanTrees(ctx context.Context, dry bool) ([]CleanupItem, erro
 			it.Commit = id
 		}
 		if !dry {
-			left, err := m.preserveTree(ctx, t)
-			if err == nil {
-				if left != "" {
-					it.Commit, it.Kept = left, preservedRef(m.opts.Run, t.Task, left)
-				}
-				err = m.lockAndRemoveTree(ctx, path)
-			}
-			if err != nil {
+			if err := m.saveAndRemoveTree(ctx, t, &it); err != nil {
 				it.Removed, it.Why = false, err.Error()
 				stay = append(stay, t)
 			}
@@ -240,6 +237,21 @@ func (m *Manager) lockAndRemoveTree(ctx context.Context, path string) error {
 	}
 	defer unlock()
 	return m.removeTree(ctx, path)
+}
+
+// saveAndRemoveTree removes the worktree of an item, and notes in it where the content is kept.
+func (m *Manager) saveAndRemoveTree(ctx context.Context, t *tree, it *CleanupItem) error {
+	if t.Task == "" {
+		_ = m.repairTree(ctx, t) // after a move of .loop, git would keep its name
+	}
+	left, err := m.preserveTree(ctx, t)
+	if err != nil {
+		return err
+	}
+	if left != "" {
+		it.Commit, it.Kept = left, preservedRef(m.opts.Run, t.Task, left)
+	}
+	return m.lockAndRemoveTree(ctx, it.Name)
 }
 
 // cleanBranches removes branches whose commits another ref contains.

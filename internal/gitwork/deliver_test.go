@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"wavex/internal/loop"
 	"wavex/internal/proc/proctest"
 	"wavex/runner"
 )
@@ -318,6 +320,32 @@ func TestClean(t *testing.T) {
 	must(t, err)
 	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"), "refs/heads/main")
 	equal(t, "bundles after the delivery", bundles(), false)
+}
+
+// What a killed run has left is removed, too, when its .loop was moved aside.
+func TestCleanOfBackup(t *testing.T) {
+	t.Parallel()
+	r, m := delivery(t, nil)
+	r.attempt(m, "y", r.edits(files{"y": "1\n"}))
+	r.attempt(m, "z", r.edits(files{"z": "1\n"}))
+	r.integrate(m, 2, "y: test -e y", "z: test -e z") // in the worktree of integrations
+	in := loop.In(r.dir)
+	backup := in + ".bak-1"
+	must(t, os.Rename(string(in), string(backup)))
+	t.Cleanup(func() { must(t, os.Rename(string(backup), string(in))) })
+	must(t, os.Remove(backup.Worktree("r1", "lock"))) // the system releases the lock of a dead process
+	items, err := CleanIn(t.Context(), r.dir, backup, "", false)
+	must(t, err)
+	var removed []string
+	for _, it := range items {
+		if it.Kind == "worktree" && it.Removed {
+			removed = append(removed, filepath.Base(it.Name))
+		}
+	}
+	if len(removed) < 2 || !slices.Contains(removed, "r1.0") {
+		t.Errorf("removed are %v", removed)
+	}
+	equal(t, "worktrees", len(splitLines(r.git("worktree", "list"))), 1)
 }
 
 // The checkout has delivered work also after a rebase and a squash, and not before.
