@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -158,6 +159,9 @@ func Parse(text string) (Shape, error) {
 	}
 	if !found {
 		return s, &Error{"there are no criteria; write a block ```yaml with a list criteria:"}
+	}
+	if n := max(len(s.Criteria), len(s.MustNot)); n > maxItems {
+		return s, &Error{fmt.Sprintf("a list has %d entries; there may be %d criteria, and as many mustNot", n, maxItems)}
 	}
 	for _, apply := range evidence {
 		if err := apply(); err != nil {

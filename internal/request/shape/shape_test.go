@@ -54,7 +54,8 @@ func TestParse(t *testing.T) {
 		t.Errorf("%d assumed, want 1", got.CountAssumptions())
 	}
 	for _, bad := range []string{"", "# Shape\n", "```yaml\ncriteria: [\n```\n", "```yaml\ncriteria: ['']\n```\n",
-		"```yaml\nmustNot: [x]\n```\n"} {
+		"```yaml\nmustNot: [x]\n```\n",
+		"```yaml\ncriteria: [x]\nmustNot:\n" + strings.Repeat("- y\n", 41) + "```\n"} {
 		var e *shape.Error
 		if s, err := shape.Parse(bad); !errors.As(err, &e) {
 			t.Errorf("%q: %+v, %v", bad, s, err)
