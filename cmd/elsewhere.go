@@ -156,20 +156,18 @@ func gitRemote(ctx context.Context, dir, name, flag string) (remote, address str
 		return "", "", usage("%s: the URL of the git remote at %s has a user or a password, which do not go to workers; "+
 			"let a credential helper of git hold them", flag, u.Host)
 	}
-	if !strings.Contains(address, ":") { // a path
-		if address, err = filepath.Abs(filepath.Join(relativeBase(address, dir), address)); err != nil {
-			return "", "", err
+	switch {
+	case strings.Contains(address, ":"): // a URL
+	case filepath.IsAbs(address):
+		address = filepath.Clean(address)
+	default: // git takes it from the top
+		top, err := gitwork.NewGit(ctx, dir, os.Environ()).Output(ctx, "", "rev-parse", "--show-toplevel")
+		if err != nil {
+			return "", "", usererr.Blocked(err)
 		}
+		address = filepath.Join(filepath.FromSlash(top), address)
 	}
 	return remote, address, nil
-}
-
-// relativeBase returns the directory that a path is relative to.
-func relativeBase(path, dir string) string {
-	if filepath.IsAbs(path) {
-		return ""
-	}
-	return dir
 }
 
 // connectWorkers connects with the workers of the run, and looks whether the git remote takes its refs. It returns nil

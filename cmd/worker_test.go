@@ -409,6 +409,20 @@ func TestNeedsCLI(t *testing.T) {
 	}
 }
 
+// A relative path of a git remote begins at the top of the repository, as git takes it.
+func TestGitRemoteInASubfolder(t *testing.T) {
+	t.Parallel()
+	dir := testrepo.Repo(t, testrepo.Files{"sub/f": "1\n"})
+	testrepo.Git(t, dir, "remote", "add", "origin", "../bare.git")
+	top := strings.TrimSpace(testrepo.Git(t, dir, "rev-parse", "--show-toplevel"))
+	for _, name := range []string{"", "../bare.git"} {
+		_, address, err := gitRemote(t.Context(), filepath.Join(dir, "sub"), name, "--git")
+		if want := filepath.Join(filepath.Dir(filepath.FromSlash(top)), "bare.git"); address != want || err != nil {
+			t.Errorf("%q is %s, %v; want %s", name, address, err, want)
+		}
+	}
+}
+
 // OnMemory runs a command with an engine in memory, and beside it a worker for the git remote in BARE. If BUSY is set,
 // the worker prints that it has taken an attempt, and tells nothing more of it.
 func OnMemory(args []string) int {
