@@ -32,6 +32,9 @@ var secretWords = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE"
 // IsSecret reports whether a variable counts as a secret: by a word of its name, and because its
 // value can be one. Paths, sockets, plain words and short values are not secrets.
 func IsSecret(name, val string) bool {
+	if name == "PWD" || name == "OLDPWD" { // directories, also those that look like keys
+		return false
+	}
 	words := strings.FieldsFunc(strings.ToUpper(name), func(c rune) bool { return c == '_' || c == '-' || c == '.' })
 	if !slices.ContainsFunc(words, func(w string) bool {
 		return slices.Contains(secretWords, w) || strings.HasSuffix(w, "TOKEN") || strings.HasSuffix(w, "SECRET") ||
