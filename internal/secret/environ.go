@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,9 +33,6 @@ var secretWords = []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE"
 // IsSecret reports whether a variable counts as a secret: by a word of its name, and because its
 // value can be one. Paths, sockets, plain words and short values are not secrets.
 func IsSecret(name, val string) bool {
-	if name == "PWD" || name == "OLDPWD" { // directories, also those that look like keys
-		return false
-	}
 	words := strings.FieldsFunc(strings.ToUpper(name), func(c rune) bool { return c == '_' || c == '-' || c == '.' })
 	if !slices.ContainsFunc(words, func(w string) bool {
 		return slices.Contains(secretWords, w) || strings.HasSuffix(w, "TOKEN") || strings.HasSuffix(w, "SECRET") ||
@@ -50,10 +48,16 @@ func IsSecret(name, val string) bool {
 }
 
 // isBase64Key reports whether a text that may be a path is a key instead: one of 64 keys in base64 begins with a slash.
+// A path begins with a folder that exists.
 func isBase64Key(val string) bool {
-	return len(val) >= 32 && looksRandom([]byte(val)) && !strings.ContainsFunc(val, func(c rune) bool {
+	if len(val) < 32 || !looksRandom([]byte(val)) || strings.ContainsFunc(val, func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("+/=", c)
-	}) && strings.Count(val, "/") < 5
+	}) {
+		return false
+	}
+	top, _, _ := strings.Cut(val[1:], "/")
+	_, err := os.Lstat("/" + top)
+	return err != nil
 }
 
 // secretValues returns the texts to look for, longest first, so that a value that contains another one

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -281,6 +282,22 @@ func BenchmarkWriter(b *testing.B) {
 	for b.Loop() {
 		if _, err := w.Write(chunk); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// A path that begins with a folder of this machine is no secret, also if it looks like a key that begins with a slash.
+func TestPathThatLooksLikeAKey(t *testing.T) {
+	t.Parallel()
+	top, _, _ := strings.Cut(filepath.ToSlash(t.TempDir())[1:], "/")
+	dir := "/" + top
+	const rest = "/Keys20261127/AbcdefghijklmnopQrstuvw"
+	for _, name := range []string{"PWD", "DEPLOY_KEY"} {
+		if IsSecret(name, dir+rest) {
+			t.Errorf("%s=%s is a secret", name, dir+rest)
+		}
+		if !IsSecret(name, "/none"+rest) {
+			t.Errorf("%s=/none%s is no secret", name, rest)
 		}
 	}
 }
