@@ -290,3 +290,14 @@ func TestShareOfAWave(t *testing.T) {
 		t.Errorf("with a limit of the task: %s, %v", got, short)
 	}
 }
+
+// A task needs no more money than its own limit, however small that is.
+func TestNeededCostIsBelowTheLimitOfTheTask(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"))))
+	for _, own := range []budget.USD{1, 2, budget.MinReservation} {
+		if s.Plan.Tasks[0].BudgetUSD = own; s.neededCost(0) != own {
+			t.Errorf("with a limit of %d it needs %d", own, s.neededCost(0))
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/runner"
@@ -223,5 +224,36 @@ func TestReviewOfTheGate(t *testing.T) {
 		if g, ok := s.decideGate(nil).(event.GateEnded); !ok || g.Review != tt.want {
 			t.Errorf("%s, made %t: %+v", tt.review, tt.made, g)
 		}
+	}
+}
+
+// A rollback undoes the work that a review found blockers in, so the gate does not repair them.
+func TestRollbackForgetsBlockers(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"))))
+	s.openBlockers = true
+	if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: event.RolledBack{Tasks: []string{"a"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if s.openBlockers {
+		t.Error("the blockers are still open")
+	}
+}
+
+// Without money for a judge of the criteria the run stops for that reason.
+func TestNoMoneyForAJudge(t *testing.T) {
+	t.Parallel()
+	s, c := NewState(mustPlan(t, `{"criteria":["it works"],`+planText(task("a"))[1:])), testConfig()
+	c.Judge, c.Limits.USD = true, budget.Dollar
+	if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: event.RunStarted{Config: c}}); err != nil {
+		t.Fatal(err)
+	}
+	if e, is := decideVerification(s, nil).(event.CriteriaStarted); !is || !e.Judge || e.Cap <= 0 {
+		t.Errorf("with money: %+v", e)
+	}
+	s.Ledger.Spend(budget.Dollar, 0)
+	d, is := decideVerification(s, nil).(event.Draining)
+	if !is || !strings.HasPrefix(d.Stop.Reason, "nothing is left for a judge of the criteria: ") {
+		t.Errorf("without money: %+v", d)
 	}
 }
