@@ -75,8 +75,8 @@ func optionalArg(what string) cobra.PositionalArgs { return argCount(0, 1, "at m
 // noArgs accepts no argument.
 func noArgs(c *cobra.Command, args []string) error { return argCount(0, 0, "no arguments")(c, args) }
 
-// argCount accepts a number of arguments, none of them empty: an empty one is most often a variable that is not set, and
-// must not count as none.
+// argCount accepts a number of arguments, none of them empty: an empty one is most often a variable that is not set,
+// and must not count as none.
 func argCount(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if most > 0 && slices.Contains(args, "") {

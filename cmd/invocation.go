@@ -430,7 +430,8 @@ func (r *invocation) newView() ui.View {
 	return ui.WithStatusBlocks(r.peopleView(), redactingWriter{r.std.Out, r.secrets})
 }
 
-// redactingWriter removes secrets. A secret must be whole in one write, as lines and frames of views are.
+// redactingWriter removes secrets. Unlike secret.Redactor.Writer it holds nothing back, since a frame of a view does not
+// end in a newline. A secret must be whole in one write, as lines and frames are.
 type redactingWriter struct {
 	w       io.Writer
 	secrets *secret.Redactor

@@ -124,9 +124,9 @@ func promptTasks(ctx context.Context, p *prompter) (tasks []newTask, err error) 
 			t.check = byDefault
 		}
 		text := newPlanText(append(slices.Clone(tasks), t), false)
-		if _, diags := plan.Parse("", []byte(text), plan.Options{}); slices.ContainsFunc(diags, isError) {
-			wrong := diags[slices.IndexFunc(diags, isError)]
-			fmt.Fprintf(p.out, "  that is no task: %s; once more:\n", wrong.Message)
+		_, diags := plan.Parse("", []byte(text), plan.Options{})
+		if i := slices.IndexFunc(diags, func(d plan.Diagnostic) bool { return d.Severity == plan.SeverityError }); i >= 0 {
+			fmt.Fprintf(p.out, "  that is no task: %s; once more:\n", diags[i].Message)
 			continue
 		}
 		tasks = append(tasks, t)
@@ -136,8 +136,6 @@ func promptTasks(ctx context.Context, p *prompter) (tasks []newTask, err error) 
 	}
 	return tasks, err
 }
-
-func isError(d plan.Diagnostic) bool { return d.Severity == plan.SeverityError }
 
 func taskID(i int) string { return fmt.Sprintf("T-%03d", i+1) }
 
