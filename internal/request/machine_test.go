@@ -112,6 +112,19 @@ func (w *fixture) machine(b *memoryJournal) *request.Machine {
 
 func limits() budget.Limits { return budget.Limits{USD: 5 * budget.Dollar, NoIterations: true} }
 
+// finish handles the request to its end.
+func (w *fixture) finish(t *testing.T, m *request.Machine) request.Result {
+	t.Helper()
+	if err := m.Open(w.opened()); err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
 func (w *fixture) opened() event.RequestOpened {
 	return event.RequestOpened{Run: "r1", Request: testRequest, Config: event.RequestConfig{Limits: limits(),
 		Plan: filepath.Join(w.dir, "plan.json")}}
@@ -174,13 +187,7 @@ func TestLargeWork(t *testing.T) {
 	w.answers["phase/requirements"] = runner.Answer{Outcome: runner.Done, Text: "# What is wanted", Cost: 1000}
 	var b memoryJournal
 	m := w.machine(&b)
-	if err := m.Open(w.opened()); err != nil {
-		t.Fatal(err)
-	}
-	res, err := m.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := w.finish(t, m)
 	if got := strings.Join(w.asked, " "); got != "score/1 shape/1 phase/plan phase/requirements decompose/1 critic/1" {
 		t.Errorf("asked %s", got)
 	}
@@ -319,12 +326,7 @@ func TestEditedShapeStaysWithItsRequest(t *testing.T) {
 	} {
 		b := &memoryJournal{}
 		first := w.machine(b)
-		if err := first.Open(w.opened()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := first.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.finish(t, first)
 		text, err := os.ReadFile(shape)
 		if err != nil {
 			t.Fatal(err)
@@ -402,13 +404,7 @@ func TestClarify(t *testing.T) {
 			learn.Learning{Context: "packages of the standard library", Failure: "vet was not clean"}.Clean(),
 			learn.Learning{Context: "write packages so that vet is clean"}.Clean()}, nil
 	}
-	if err := m.Open(w.opened()); err != nil {
-		t.Fatal(err)
-	}
-	res, err := m.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := w.finish(t, m)
 	if want := testRequest + "\nOutcome: 1 s\nScope: only cmd/"; res.Intent.Request != want {
 		t.Errorf("the request is now %q, want %q", res.Intent.Request, want)
 	}
@@ -549,12 +545,7 @@ func TestStoppedWhileAnEarlierCallIsEnded(t *testing.T) {
 	w := newFixture(t)
 	b := &memoryJournal{}
 	first := w.machine(b)
-	if err := first.Open(w.opened()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := first.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	w.finish(t, first)
 	left := 1 + slices.IndexFunc(b.events, func(e event.Event) bool { return e.Body.Type() == event.CallStarted{}.Type() })
 	b.events = b.events[:left] // killed when the first call had begun
 	ctx, cancel := context.WithCancelCause(t.Context())
