@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -132,18 +131,4 @@ func deleteTree(ctx context.Context, in *os.Root, name string) error {
 		return err
 	}
 	return in.Remove(name)
-}
-
-// ownAdminDir returns the folder in the repository of the worktree at path, or "" if the two do not name each other: an
-// agent may have changed the worktree's side.
-func (m *Manager) ownAdminDir(path string) string {
-	admin, err := adminDir(path)
-	if err != nil || resolveLinks(filepath.Dir(admin)) != resolveLinks(filepath.Join(m.checkout.common, "worktrees")) {
-		return ""
-	}
-	back, err := os.ReadFile(filepath.Join(admin, "gitdir"))
-	if err != nil || filepath.FromSlash(strings.TrimSpace(string(back))) != filepath.Join(path, ".git") {
-		return ""
-	}
-	return admin
 }

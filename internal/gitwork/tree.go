@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,6 +145,26 @@ func adminDir(path string) (string, error) {
 		return "", fmt.Errorf("%s names no repository", filepath.Join(path, ".git"))
 	}
 	return absolute(path, dir), nil
+}
+
+// ownAdminDir returns the folder in the repository of the worktree at path, or "" if the two do not name each other: an
+// agent may have changed the worktree's side. The repository may also name the place from which the worktree was moved
+// with its .loop: one of the same name, which has the id of the run, that is gone.
+func (m *Manager) ownAdminDir(path string) string {
+	admin, err := adminDir(path)
+	if err != nil || resolveLinks(filepath.Dir(admin)) != resolveLinks(filepath.Join(m.checkout.common, "worktrees")) {
+		return ""
+	}
+	text, err := os.ReadFile(filepath.Join(admin, "gitdir"))
+	if err != nil {
+		return ""
+	}
+	back := filepath.Dir(filepath.FromSlash(strings.TrimSpace(string(text))))
+	if _, err := os.Lstat(back); back != path &&
+		(!errors.Is(err, fs.ErrNotExist) || filepath.Base(back) != filepath.Base(path)) {
+		return ""
+	}
+	return admin
 }
 
 // repairTree repairs the registration of a worktree: an agent may have removed its .git file, made a
