@@ -58,6 +58,7 @@ func TestDamagedJournal(t *testing.T) {
 			lines[2] = append(lines[2][:10], '\n')
 			return bytes.Join(lines, nil)
 		}, []string{"journal.jsonl:3: no whole record"}},
+		{"zeros", func(b []byte) []byte { return make([]byte, len(b)) }, []string{"journal.jsonl:1: not a wavex journal"}},
 		{"not a journal", func([]byte) []byte { return []byte("hello\n") }, []string{"journal.jsonl:1: not a wavex journal"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -57,7 +57,11 @@ func (f *Follower) read(in io.ReadSeeker) (records [][]byte, err error) {
 	defer func() { f.mark.add(all[:f.at-from], len(records)) }()
 	for {
 		text, rest, whole := bytes.Cut(data, []byte{'\n'})
-		if !whole {
+		switch {
+		case whole:
+		case f.line == 0 && !isHeaderPart(text):
+			return nil, &CorruptError{f.path, 1, notJournal}
+		default:
 			return records, nil
 		}
 		if f.line == 0 {

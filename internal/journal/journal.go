@@ -77,7 +77,9 @@ type Log struct {
 	synced   int64 // bytes that are durable
 	writeErr error // the first write error; later writes return it
 
-	info     os.FileInfo // of f
+	info     os.FileInfo // of f, after the last write
+	memory   memory      // of the bytes written
+	project  project     // the directory that holds the journal's directory
 	restored int         // see Restored
 }
 
@@ -91,10 +93,10 @@ func Open(path string) (*Log, [][]byte, error) {
 	if err != nil {
 		return nil, nil, &WriteError{path, err}
 	}
-	l := &Log{path: path, f: f}
+	l := &Log{path: path, f: f, project: openProject(filepath.Dir(filepath.Dir(path)))}
 	records, err := l.prepare()
 	if err != nil {
-		f.Close()
+		_ = l.Close() // nothing was written
 		return nil, nil, err
 	}
 	return l, records, nil
@@ -108,12 +110,15 @@ func (l *Log) prepare() ([][]byte, error) {
 		return nil, err
 	}
 	l.mark, l.size, l.synced = in.mark, in.at, in.at
-	l.info, err = l.f.Stat()
+	err = l.f.Truncate(l.size)
 	if err == nil {
-		err = l.f.Truncate(l.size)
+		_, err = l.f.Seek(0, io.SeekStart)
 	}
 	if err == nil {
-		_, err = l.f.Seek(l.size, io.SeekStart)
+		_, err = io.Copy(&l.memory, l.f)
+	}
+	if err == nil {
+		l.info, err = l.f.Stat()
 	}
 	if err != nil {
 		return nil, &WriteError{l.path, err}
@@ -138,10 +143,18 @@ func Read(path string) ([][]byte, error) {
 	return records, nil
 }
 
+const notJournal = "not a wavex journal"
+
+// isHeaderPart reports whether a first line without its end can be that of a journal. A file that was cut to nothing
+// under its writer begins with zeros.
+func isHeaderPart(text []byte) bool {
+	return bytes.HasPrefix(text, []byte(header)) || bytes.HasPrefix([]byte(header), text)
+}
+
 func checkHeader(path string, text []byte) error {
 	rest, ok := bytes.CutPrefix(text, []byte(header))
 	if !ok {
-		return &CorruptError{path, 1, "not a wavex journal"}
+		return &CorruptError{path, 1, notJournal}
 	}
 	v, _ := bytes.CutSuffix(rest, []byte("}"))
 	if string(v) != strconv.Itoa(Version) {
@@ -217,8 +230,9 @@ func (l *Log) Write() error {
 	}
 	l.size += int64(len(l.buf))
 	l.mark.add(l.buf, l.records)
+	_, _ = l.memory.Write(l.buf) // always succeeds
 	l.buf, l.records = l.buf[:0], 0
-	return nil
+	return l.noteFile()
 }
 
 // Sync calls Write and makes all written records durable.
@@ -235,15 +249,24 @@ func (l *Log) Sync() error {
 
 func (l *Log) fail(err error) error {
 	l.writeErr = &WriteError{l.path, err}
-	_ = l.f.Truncate(l.synced)
+	if now, serr := l.f.Stat(); serr == nil && now.Size() > l.synced {
+		_ = l.f.Truncate(l.synced) // a longer file would be filled with zeros
+	}
 	return l.writeErr
 }
 
 // Mark returns the end of the written records.
 func (l *Log) Mark() Mark { return l.mark }
 
+// Moved returns nil if the directory that holds the journal's directory still has its path. It may be called from any
+// goroutine.
+func (l *Log) Moved() *MovedError { return l.project.moved() }
+
 // Close closes the file. It does not write the buffer.
-func (l *Log) Close() error { return l.f.Close() }
+func (l *Log) Close() error {
+	l.project.close()
+	return l.f.Close()
+}
 
 // Valid reports whether each whole line of a part of a journal is a valid record. The part must
 // begin with a record. A last line without a newline is ignored, because it may be incomplete.

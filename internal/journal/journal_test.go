@@ -129,6 +129,34 @@ func TestDamageIsNamed(t *testing.T) {
 	}
 }
 
+// A file that begins with zeros or with other bytes is a damaged journal. It stays as it is.
+func TestATornFirstLine(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j")
+	for text, damaged := range map[string]bool{
+		"": false, header[:9]: false, header + "1": false, "\x00": true, strings.Repeat("\x00", 600<<10): true,
+		"\x00" + header + "1}\n": true, "text": true, header[:9] + "\x00": true,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, read := Read(path)
+		_, selected := Select(path, func([]byte) bool { return true })
+		l, _, opened := Open(path)
+		for _, err := range []error{read, selected, opened} {
+			var corrupt *CorruptError
+			if errors.As(err, &corrupt) != damaged || damaged && (corrupt.Line != 1 || corrupt.Path != path) {
+				t.Errorf("%.20q: %v", text, err)
+			}
+		}
+		if l != nil {
+			_ = l.Close() // a new journal
+		} else if now, err := os.ReadFile(path); err != nil || string(now) != text {
+			t.Errorf("%.20q was changed to %.20q, %v", text, now, err)
+		}
+	}
+}
+
 func TestNewerVersionIsRefusedAndKept(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "j")
@@ -417,7 +445,7 @@ func TestSyncErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	err = errors.Join(l.Append([]byte(`{"a":1}`)), l.Write(), os.Truncate(path, 0), l.Append([]byte(`{"a":2}`)))
+	err = errors.Join(l.Append([]byte(`{"a":1}`)), l.Write(), l.f.Close(), l.Append([]byte(`{"a":2}`)))
 	if err != nil {
 		t.Fatal(err)
 	}

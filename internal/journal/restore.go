@@ -3,48 +3,71 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"wavex/internal/safefile"
 )
 
-// This file restores the journal's file when other programs change the directory: an agent's `git
-// clean -fdx` removes ignored files, its `sed -i` replaces the journal. Without it, later writes
-// would go to a file without a name and be lost at exit. It does not detect changes inside the
-// file; the checksums do when it is read.
+// This file restores the journal's file when other programs change it: an agent's `git clean -fdx` removes ignored
+// files, its `sed -i` replaces the journal, its `: >` cuts it to nothing. Without it, later writes would go to a file
+// without a name, or behind zeros, and records of paid work would be lost.
 
-// Restored returns how often the journal was removed, replaced or lengthened by another process and
-// then restored.
+// Restored returns how often another process changed the journal, and it was then restored.
 func (l *Log) Restored() int { return l.restored }
 
-// ensureIntact checks that the path still names the open file and that its size is unchanged, and restores
-// it if possible. It returns an error if it cannot.
+// ensureIntact checks that the path names the open file and that no other process has written to it, and
+// restores it if possible. It returns an error if it cannot. In a project that was moved, the file at its place there
+// counts, so that nothing is created at the old path.
 func (l *Log) ensureIntact() error {
 	now, err := os.Stat(l.path)
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
-	case err != nil || !os.SameFile(now, l.info):
-		if err := l.restore(err == nil); err != nil {
-			return fmt.Errorf("somebody removed or replaced it, and it could not be written again: %w", err)
+	named := err == nil && os.SameFile(now, l.info)
+	if !named && l.project.keeps(l.path, l.info) {
+		if moved := l.project.moved(); moved != nil {
+			now, err = l.f.Stat()
+			named = err == nil
 		}
-		l.restored++
-	case now.Size() < l.size:
-		return fmt.Errorf("somebody has cut it from %d to %d bytes", l.size, now.Size())
-	case now.Size() > l.size:
-		if err := l.f.Truncate(l.size); err != nil {
-			return err
-		}
-		l.restored++
 	}
+	if err != nil && !isGone(err) {
+		return err
+	}
+	if named && now.Size() == l.size && now.ModTime().Equal(l.info.ModTime()) {
+		return nil
+	}
+	if named && now.Size() >= l.size && l.holdsItsBytes() {
+		if now.Size() > l.size {
+			l.restored++
+			err = l.f.Truncate(l.size)
+		}
+		return errors.Join(err, l.noteFile())
+	}
+	if err := l.restore(err == nil); err != nil {
+		return fmt.Errorf("another process changed or removed it, and it could not be written again: %w", err)
+	}
+	l.restored++
 	return nil
 }
 
-// restore writes the journal again from the open file, which still has its content. With taken, it
-// keeps the file at the journal's path under another name.
+// holdsItsBytes reports whether the file begins with the bytes that were written to it.
+func (l *Log) holdsItsBytes() bool {
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	n, err := io.Copy(sum, io.NewSectionReader(l.f, 0, l.size))
+	return err == nil && n == l.size && sum.Sum32() == l.mark.CRC
+}
+
+// noteFile notes the time of the file's last change, which is by this Log.
+func (l *Log) noteFile() error {
+	info, err := l.f.Stat()
+	if err != nil {
+		return l.fail(err)
+	}
+	l.info = info
+	return nil
+}
+
+// restore writes the journal again from memory. With taken, it keeps the file at the journal's path under another name.
 func (l *Log) restore(taken bool) error {
 	dir := filepath.Dir(l.path)
 	_ = os.MkdirAll(dir, 0o755)                // CreateTemp fails without the directory
@@ -52,10 +75,7 @@ func (l *Log) restore(taken bool) error {
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(f, io.NewSectionReader(l.f, 0, l.size))
-	if err == nil && n != l.size {
-		err = fmt.Errorf("only %d of %d bytes are left", n, l.size)
-	}
+	err = l.memory.copyTo(f, l.size)
 	if err == nil {
 		err = f.Sync()
 	}

@@ -25,6 +25,9 @@ func Select(path string, wanted func(text []byte) bool) (records [][]byte, err e
 			long = append(long, text...)
 			continue
 		case errors.Is(err, io.EOF):
+			if line == 0 && !isHeaderPart(append(long, text...)) {
+				return nil, &CorruptError{path, 1, notJournal}
+			}
 			return records, nil
 		case err != nil:
 			return nil, fmt.Errorf("reading %s: %w", path, err)
