@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"path/filepath"
 	"time"
 
 	"wavex/internal/event"
@@ -34,7 +35,7 @@ func briefOf(p *runlog.History, now time.Time) (*brief, error) {
 
 // loadSnapshot returns the run by its snapshot, or nil if there is none that fits. The plan of a run that a resume
 // would continue must be unchanged, so that no edit is to be shown.
-func loadSnapshot(args []string, now time.Time) *brief {
+func loadSnapshot(args []string, now time.Time, std Stdio) *brief {
 	id, rest := splitRunID(args)
 	if len(rest) > 0 {
 		return nil // the plan must be read to find its project
@@ -52,6 +53,7 @@ func loadSnapshot(args []string, now time.Time) *brief {
 		return nil
 	}
 	b := &brief{loop: in, run: s.Run, status: s.Status, board: s.Board, summary: s.Summary.At(now, true)}
+	std.tellPlace(filepath.Dir(string(in)))
 	if behind {
 		b.behind = max(now.Sub(s.Taken), time.Millisecond)
 	}

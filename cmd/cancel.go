@@ -35,7 +35,7 @@ func newCancel(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel [PLAN]",
 		Short: "Give up the unfinished run",
-		Long: `cancel ends the run in .loop/ of the current directory (or of the plan's project
+		Long: `cancel ends the run in .loop/ of the project directory (or of the plan's project
 directory) for good: it cannot be resumed, sessions of Claude Code are no longer
 held by it. A wavex at work is asked to stop first, with its running attempts
 interrupted, and waited for. The files stay; --purge removes .loop, also that of
@@ -54,9 +54,10 @@ not stop.`,
 
 func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) error {
 	if in, is := requestWithoutRun(args); is && o.purge {
+		std.tellPlace(filepath.Dir(string(in)))
 		return purgeRequest(ctx, in, o.wait, std)
 	}
-	p, err := findStoredRun(args)
+	p, err := findStoredRun(args, std)
 	if err != nil {
 		return err
 	}

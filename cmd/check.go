@@ -15,7 +15,6 @@ import (
 	"wavex/internal/forecast"
 	"wavex/internal/gitwork"
 	"wavex/internal/plan"
-	"wavex/internal/planfile"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
@@ -49,7 +48,7 @@ Exit status: 0 the plan can run, 2 it cannot.`,
 		Example: "  wavex check plan.json\n  wavex check plan.yaml --output json",
 		Args:    optionalArg("a plan file"), ValidArgsFunction: completePlan,
 		RunE: func(c *cobra.Command, args []string) error {
-			path, err := planPath(args)
+			path, err := planPath(args, std)
 			if err != nil {
 				return err
 			}
@@ -150,7 +149,7 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 
 // roomOf returns the room of the worktrees of a plan, or nil.
 func roomOf(ctx context.Context, p *plan.Plan) (*gitwork.Room, error) {
-	dir, err := planfile.ProjectDir(p)
+	dir, err := projectOf(p)
 	if err != nil {
 		return nil, nil // a run says so
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -56,7 +55,7 @@ be removed.`,
 }
 
 func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
-	dir, err := filepath.Abs(o.project)
+	dir, err := projectAt(o.project)
 	if err != nil {
 		return err
 	}
@@ -65,6 +64,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 		return usage("there is no run %s in %s", o.run, loop.In(dir))
 	}
 	gitwork.EnterMounts(dir, "")
+	std.tellPlace(dir)
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
 	items, err := cleanPlaces(ctx, dir, places, o.run, true)
 	if err != nil {

@@ -137,7 +137,7 @@ func completeList(*cobra.Command, []string, string) ([]cobra.Completion, cobra.S
 // name.
 func completeExpert(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var out []cobra.Completion
-	if roster, err := counsel.LoadRoster(loop.Dir(loop.Name).Path(loop.Experts), nil); err == nil {
+	if roster, err := counsel.LoadRoster(localLoop().Path(loop.Experts), nil); err == nil {
 		before := begun[:strings.LastIndexByte(begun, ',')+1]
 		for _, name := range roster.Names() {
 			if !slices.Contains(strings.Split(before, ","), name) {
@@ -150,7 +150,7 @@ func completeExpert(_ *cobra.Command, _ []string, begun string) ([]cobra.Complet
 
 // completeAttempt offers the attempts of the task that the first argument names.
 func completeAttempt(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	past, err := runlog.LoadForDisplay(loop.Name, "", "")
+	past, err := runlog.LoadForDisplay(localLoop(), "", "")
 	if err != nil || len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -211,9 +211,18 @@ func completeRun(_ *cobra.Command, args []string, _ string) ([]cobra.Completion,
 	return out, cobra.ShellCompDirectiveDefault
 }
 
-// readLocalEvents returns the journal of the current directory, or nil if it cannot be read.
+// localLoop returns the .loop directory of projectDir.
+func localLoop() loop.Dir {
+	dir, err := projectDir("")
+	if err != nil {
+		return loop.Name
+	}
+	return loop.In(dir)
+}
+
+// readLocalEvents returns the journal in localLoop, or nil if it cannot be read.
 func readLocalEvents() []event.Event {
-	events, err := runlog.Read(loop.Name)
+	events, err := runlog.Read(localLoop())
 	if err != nil {
 		return nil
 	}
@@ -230,7 +239,7 @@ func lastRunPlan(args []string) *plan.Plan {
 	if last == nil {
 		return nil
 	}
-	if p := runlog.SavedPlan(loop.Name, last.Config.Run); p != nil {
+	if p := runlog.SavedPlan(localLoop(), last.Config.Run); p != nil {
 		return p
 	}
 	p, err := planfile.Reread(last.Plan, last.Config.Run,

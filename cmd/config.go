@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -55,7 +54,7 @@ type setting struct {
 
 // listSettings returns the settings in the current directory, or in the project of a plan if planPath is not "".
 func listSettings(known *pflag.FlagSet, planPath string) ([]setting, error) {
-	dir, err := os.Getwd()
+	dir, err := projectDir("")
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +64,7 @@ func listSettings(known *pflag.FlagSet, planPath string) ([]setting, error) {
 		if err != nil {
 			return nil, err
 		}
-		if dir, err = planfile.ProjectDir(p); err != nil {
+		if dir, err = projectOf(p); err != nil {
 			return nil, err
 		}
 		planned = planSettings(p)

@@ -15,7 +15,7 @@ func newCosts(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "costs [PLAN]",
 		Short: "Add up the costs of runs by day, plan, model or run",
-		Long: `costs adds up the costs in the journal in .loop/ of the current directory (or of
+		Long: `costs adds up the costs in the journal in .loop/ of the project directory (or of
 the plan's project directory) and in those that --fresh moved aside, and tells
 for which purpose: attempts at tasks, panels and pre-checks, reviews, the judge
 of criteria in prose, and requests before there was a plan. Days are in UTC. The

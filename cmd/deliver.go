@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -61,7 +60,7 @@ Exit status: 0 delivered, 2 there is no such run, 5 something is in the way.`,
 
 // projectFlag adds --project DIR.
 func projectFlag(c *cobra.Command, to *string) {
-	c.Flags().StringVar(to, "project", ".", "the project directory, where .loop is")
+	c.Flags().StringVar(to, "project", "", "the project directory, where .loop is")
 	_ = c.MarkFlagDirname("project")
 }
 
@@ -71,6 +70,7 @@ func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
 		return err
 	}
 	gitwork.EnterMounts(r.config.Dir, "")
+	std.tellPlace(r.config.Dir)
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
 	d, err := r.deliver(ctx, o.method, std.Err)
 	if err != nil {
@@ -131,7 +131,7 @@ func (r *journaledRun) deliver(ctx context.Context, how string, warn io.Writer) 
 
 // findJournaledRun finds a run in the journal of a project. An empty run means the last one.
 func findJournaledRun(project, run string) (*journaledRun, error) {
-	dir, err := filepath.Abs(project)
+	dir, err := projectAt(project)
 	if err != nil {
 		return nil, err
 	}

@@ -23,10 +23,7 @@ func discloseState(ctx context.Context, in loop.Dir, p *prompter, std Stdio) (re
 	if _, err := os.Stat(in.Path(loop.Journal)); !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	where := string(in)
-	if dir, err := os.Getwd(); err == nil {
-		where = relativePath(where, dir)
-	}
+	where := displayPath(string(in))
 	if _, err := os.Stat(in.Path(loop.Experts)); err == nil {
 		p = nil // they are the user's
 	}

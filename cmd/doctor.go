@@ -111,7 +111,7 @@ func runDoctor(ctx context.Context, args []string, o doctorOptions, std Stdio) e
 	}
 	d := &diagnosis{opts: o, std: std, env: proc.Environ(os.Environ(), nil), dir: "."}
 	var err error
-	if d.dir, err = os.Getwd(); err != nil {
+	if d.dir, err = projectDir(""); err != nil {
 		return err
 	}
 	if len(args) == 1 {
@@ -119,6 +119,7 @@ func runDoctor(ctx context.Context, args []string, o doctorOptions, std Stdio) e
 			return err
 		}
 	}
+	std.tellPlace(d.dir)
 	r := d.report(ctx)
 	if o.output == "json" {
 		err = json.NewEncoder(std.Out).Encode(r)
@@ -156,7 +157,7 @@ func (d *diagnosis) readPlan(path string) error {
 		return nil
 	}
 	d.plan = p
-	if d.dir, err = planfile.ProjectDir(p); err != nil {
+	if d.dir, err = projectOf(p); err != nil {
 		return err
 	}
 	good := doctor.Check{Name: "plan", Status: doctor.OK, Text: fmt.Sprintf("%s, in %s",

@@ -76,7 +76,7 @@ func runExport(ctx context.Context, path string, o exportOptions, std Stdio) err
 // stateBlock returns the loop block of a STATE.md's front matter: the values in the journal of the
 // plan's project, or else the initial values.
 func stateBlock(p *plan.Plan) ([]byte, error) {
-	dir, err := planfile.ProjectDir(p)
+	dir, err := projectOf(p)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"wavex/internal/loop"
@@ -16,15 +17,18 @@ import (
 
 // This file finds the run that a command's arguments name.
 
-// planPath returns the plan file in args, or the default one of the current directory.
-func planPath(args []string) (string, error) {
+// planPath returns the plan file in args, or the default one, and says where that is.
+func planPath(args []string, std Stdio) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
-	path, err := planfile.Default()
+	path, err := defaultPlan()
 	if err == nil && path == "" {
 		err = usage("there is no plan here, neither plan.json nor plan.yaml nor plan.yml; " +
 			"name a plan file, or make one with: wavex new")
+	}
+	if filepath.IsAbs(path) {
+		std.tellPlace(filepath.Dir(path))
 	}
 	return path, err
 }
@@ -66,20 +70,20 @@ func groupError(p *plan.Plan, g *plan.Group) error {
 }
 
 // findRun returns a run with the state of its journal and the current plan. args is empty (the last
-// run in .loop of the current directory), a plan file (the last run in its project directory), or
-// the id of a run in .loop of the current directory.
-func findRun(args []string) (*runlog.History, error) {
-	return loadRun(args, findLoopDir, runlog.Load)
+// run in .loop, see projectDir), a plan file (the last run in its project directory), or the id of a run in .loop.
+// Like the functions below it says where that is.
+func findRun(args []string, std Stdio) (*runlog.History, error) {
+	return loadRun(args, std, findLoopDir, runlog.Load)
 }
 
 // findRunWithPlan is like findRun, for commands that go on with a run: if only its plan file is missing or has
 // mistakes, that is an obstacle.
-func findRunWithPlan(args []string) (*runlog.History, error) {
-	past, err := findRun(args)
+func findRunWithPlan(args []string, std Stdio) (*runlog.History, error) {
+	past, err := findRun(args, std)
 	if err == nil {
 		return past, nil
 	}
-	if _, wrong := findStoredRun(args); wrong != nil {
+	if _, wrong := findStoredRun(args, std); wrong != nil {
 		return nil, err
 	}
 	return nil, planInTheWay(err)
@@ -100,24 +104,25 @@ func planInTheWay(err error) error {
 
 // findStoredRun is like findRun, but with the plan at the time of the run, for commands that show or end
 // a run. The plan file may be gone or have mistakes by now.
-func findStoredRun(args []string) (*runlog.History, error) {
-	return loadRun(args, findLoopDirLenient, runlog.LoadForDisplay)
+func findStoredRun(args []string, std Stdio) (*runlog.History, error) {
+	return loadRun(args, std, findLoopDirLenient, runlog.LoadForDisplay)
 }
 
-func loadRun(args []string, find func([]string) (loop.Dir, string, error),
+func loadRun(args []string, std Stdio, find func([]string) (loop.Dir, string, error),
 	load func(dir loop.Dir, path, id string) (*runlog.History, error)) (*runlog.History, error) {
 	id, args := splitRunID(args)
 	dir, path, err := find(args)
 	if err != nil {
 		return nil, err
 	}
+	std.tellPlace(filepath.Dir(string(dir)))
 	return load(dir, path, id)
 }
 
 // findRunOrArchived is like findStoredRun, for commands that only show a run: an id may also name a run in a .loop
 // that was moved aside.
-func findRunOrArchived(args []string) (*runlog.History, error) {
-	past, err := findStoredRun(args)
+func findRunOrArchived(args []string, std Stdio) (*runlog.History, error) {
+	past, err := findStoredRun(args, std)
 	if err == nil {
 		return past, past.Settle()
 	}
@@ -147,28 +152,22 @@ func splitRunID(args []string) (id string, rest []string) {
 	return "", args
 }
 
-// findLoopDir returns the .loop directory of the project of the plan file in args, or of the current
-// directory.
+// findLoopDir returns the .loop directory of the project of the plan file in args, or that of projectDir.
 func findLoopDir(args []string) (in loop.Dir, plan string, err error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", "", err
-	}
 	if len(args) == 0 {
-		return loop.In(dir), "", nil
+		dir, err := projectDir("")
+		return loop.In(dir), "", err
 	}
 	p, err := planfile.Read(args[0], listRunID(args[0], false))
 	if err != nil {
 		return "", "", err
 	}
-	if dir, err = planfile.ProjectDir(p); err != nil {
-		return "", "", err
-	}
-	return loop.In(dir), args[0], nil
+	dir, err := projectOf(p)
+	return loop.In(dir), args[0], err
 }
 
 // findLoopDirLenient is like findLoopDir, for commands that show a run. A plan file that is gone or has mistakes
-// still names the run in the current directory that was started with it.
+// still names the run that was started with it.
 func findLoopDirLenient(args []string) (in loop.Dir, plan string, err error) {
 	in, plan, err = findLoopDir(args)
 	if err == nil {
@@ -187,10 +186,10 @@ func findLoopDirLenient(args []string) (in loop.Dir, plan string, err error) {
 	return "", "", err
 }
 
-// listRunID returns the id of the run in the current directory whose plan is the list at path, or "" if
-// there is none. With unfinished, as for a new run or a resume, it ignores finished runs.
+// listRunID returns the id of the run whose plan is the list at path, or "" if there is none. With unfinished, as for
+// a new run or a resume, it ignores finished runs.
 func listRunID(path string, unfinished bool) string {
-	dir, err := os.Getwd()
+	dir, err := projectDir(path)
 	if err != nil {
 		return ""
 	}

@@ -51,7 +51,7 @@ Exit status: 0 printed, 2 the plan has mistakes, or there is no such run.`,
 			if o.states || len(args) == 1 && runlog.ValidID(args[0]) {
 				return runGraphOfRun(args, o, std)
 			}
-			path, err := planPath(args)
+			path, err := planPath(args, std)
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ Exit status: 0 printed, 2 the plan has mistakes, or there is no such run.`,
 
 // runGraphOfRun prints the graph of a run with the states of its tasks.
 func runGraphOfRun(args []string, o graphOptions, std Stdio) error {
-	past, err := findRunOrArchived(args)
+	past, err := findRunOrArchived(args, std)
 	if err != nil {
 		return err
 	}

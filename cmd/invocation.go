@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"wavex/budget"
@@ -142,8 +141,8 @@ func (r *invocation) load() error {
 	var past []event.Event
 	var err error
 	if o.planPath == "" {
-		// A resume without a plan takes the plan from the journal of the current directory.
-		if dir, err = os.Getwd(); err != nil {
+		// A resume without a plan takes the plan from the journal.
+		if dir, err = projectDir(""); err != nil {
 			return err
 		}
 		if o.planPath, past, err = unfinishedPlan(dir); err != nil {
@@ -153,6 +152,9 @@ func (r *invocation) load() error {
 	ours := ""
 	if !o.fresh {
 		ours = listRunID(o.planPath, true)
+	}
+	if o.planPath, err = pathFromAnywhere(o.planPath); err != nil {
+		return err
 	}
 	if err := planfile.CheckReopenable(o.planPath); err != nil {
 		return err
@@ -166,7 +168,7 @@ func (r *invocation) load() error {
 	}
 	r.plan = p
 	if dir == "" {
-		if dir, err = planfile.ProjectDir(p); err != nil {
+		if dir, err = projectOf(p); err != nil {
 			return err
 		}
 		// --fresh must work with a journal that cannot be read, so it does not read it.
@@ -233,6 +235,7 @@ func (r *invocation) settle(past []event.Event, dir string) (old *event.Config, 
 	// runPlan did the same for the current directory; the project of a plan may be another one. This may start the
 	// program again: nothing is asked, printed or started before it.
 	gitwork.EnterMounts(dir, o.want.Trees)
+	r.std.tellPlace(dir)
 	if old, err = r.chooseRun(past, dir); err != nil {
 		return nil, err
 	}
@@ -295,18 +298,10 @@ func unfinishedPlan(dir string) (path string, past []event.Event, err error) {
 	}
 	if last.Final() {
 		return "", nil, usage("there is no unfinished run; start one with: wavex run %s",
-			plan.ShellQuote(relativePath(last.Plan, dir)))
+			plan.ShellQuote(displayPath(last.Plan)))
 	}
 	path, err = last.In(loop.In(dir)).PlanPath()
-	return relativePath(path, dir), past, err
-}
-
-// relativePath returns path relative to dir if path is below dir, else path itself.
-func relativePath(path, dir string) string {
-	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
+	return displayPath(path), past, err
 }
 
 // chooseRun returns the configuration of the run to resume, or nil for a new run.

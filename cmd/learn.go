@@ -3,7 +3,6 @@ package cmd
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -49,10 +48,11 @@ Exit status: 0 shown or kept, 2 there is no such proposal.`,
 }
 
 func runLearn(o learnOptions, std Stdio) error {
-	dir, err := os.Getwd()
+	dir, err := projectDir("")
 	if err != nil {
 		return err
 	}
+	std.tellPlace(dir)
 	pending := loop.In(dir).Path(loop.Learnings)
 	list, _, err := learn.Load(pending)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -41,7 +42,7 @@ func newLogs(std Stdio) *cobra.Command {
 		Short: "Show what an agent said and did",
 		Long: `logs shows an attempt at a task as its agent told it: words, tool calls with the
 beginning of their answers, edits as a diff, and how it ended. It reads the last
-run in .loop/ of the current directory, and changes nothing. Without --attempt
+run in .loop/ of the project directory, and changes nothing. Without --attempt
 it is the last attempt. With -f it goes on while the attempt runs, and with the
 task's next ones.
 
@@ -62,7 +63,7 @@ Exit status: 0 shown, 2 there is no such task or attempt.`,
 func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
 	l := &attemptLog{raw: o.raw, out: bufio.NewWriter(std.Out),
 		view: ui.Options{ASCII: asciiOnly(o.ascii, std.Out, os.Getenv)}}
-	if err := l.load(id, o.follow); err != nil {
+	if err := l.load(id, o.follow, std); err != nil {
 		return err
 	}
 	l.tty = isTerminal(std.Out)
@@ -84,14 +85,15 @@ func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
 }
 
 // load finds the task with an id. In a long journal it reads only that task, unless its attempts are to be followed.
-func (l *attemptLog) load(id string, follows bool) (err error) {
+func (l *attemptLog) load(id string, follows bool, std Stdio) (err error) {
 	if in, _, err := findLoopDir(nil); err == nil && !follows {
 		if l.past = runlog.ReadTask(in, id); l.past != nil {
+			std.tellPlace(filepath.Dir(string(in)))
 			l.task, l.title = id, l.past.Task.Title()
 			return nil
 		}
 	}
-	if l.f, err = follow(nil); err != nil {
+	if l.f, err = follow(nil, std); err != nil {
 		return err
 	}
 	p := l.f.State.Plan

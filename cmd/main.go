@@ -10,6 +10,7 @@ import (
 
 // Main runs one command and returns its exit code.
 func Main(ctx context.Context, args []string, std Stdio) int {
+	std.told = new(bool)
 	app := newRoot(std)
 	addCommands(app, std, commandOf(args))
 	app.SetArgs(args)
@@ -35,7 +36,8 @@ func newRoot(std Stdio) *cobra.Command {
 		Long: `wavex reads a plan of tasks, computes waves from their blockedBy edges, runs
 each wave's tasks as concurrent headless claude processes, verifies the work
 itself, and stops with everything on record. Without a command it says what to
-do next in this directory.`,
+do next in this directory. Commands look for the run and the plan here and
+above, up to the top of the repository, and say where they found them.`,
 		Example: `  wavex new
   wavex check plan.json
   wavex run plan.json

@@ -184,10 +184,15 @@ func (c *toolCall) tell(ctx context.Context, text string) {
 		Message: textfmt.FirstLine(text)})
 }
 
+// follow follows the run of a plan.
+func (c *toolCall) follow(in planInput) (follower, error) {
+	return follow(in.paths(), Stdio{Err: io.Discard}) // wavex status says where that is
+}
+
 // awaitRun shows the run, after its end or after some seconds.
 func awaitRun(ctx context.Context, c *toolCall, in statusInput) error {
 	if in.Wait > 0 {
-		f, err := follow(in.paths())
+		f, err := c.follow(in.planInput)
 		if err != nil {
 			return err
 		}
@@ -205,7 +210,7 @@ func awaitRun(ctx context.Context, c *toolCall, in statusInput) error {
 		}
 	}
 	err := c.wavex(ctx, in.args("status", "--plain")...)
-	if f, err := follow(in.paths()); err == nil && !f.Done() {
+	if f, err := c.follow(in.planInput); err == nil && !f.Done() {
 		for _, q := range openQuestions(f.questions()) {
 			fmt.Fprintf(&c.printed, "question %s, until %s: may the agent of task %s call %s: %s (policy.ask: %s)\n", q.ID,
 				q.Deadline.Format(time.RFC3339), textfmt.Line(q.Task), textfmt.Line(q.Tool), textfmt.Line(q.Target),
@@ -223,7 +228,7 @@ type answerInput struct {
 
 // answerQuestion answers a question of the run.
 func answerQuestion(_ context.Context, c *toolCall, in answerInput) error {
-	f, err := follow(in.paths())
+	f, err := c.follow(in.planInput)
 	if err = errors.Join(refuseChild(), err); err != nil {
 		return err
 	}
@@ -303,7 +308,7 @@ func (c *toolCall) awaitStart(ctx context.Context, p *proc.Process, in planInput
 			return errors.Join(err, exitStatus(event.ExitCode(p.Wait().Code)))
 		default:
 		}
-		if f, err := follow(in.paths()); err == nil && !f.Done() {
+		if f, err := c.follow(in); err == nil && !f.Done() {
 			if pid, err := journal.LockOwner(f.State.Config.Loop); err == nil && pid == p.Pid() {
 				_, err := fmt.Fprintf(&c.printed, "run %s is under way in process %d: %s\nit goes on when this session ends\n",
 					f.State.Config.Run, pid, f.progress())

@@ -56,7 +56,7 @@ var exampleTasks = []newTask{
 
 func runNew(ctx context.Context, path string, yes bool, std Stdio) error {
 	if path == "" {
-		here, err := planfile.Default()
+		here, err := planfile.Default(".")
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
-	"wavex/internal/planfile"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/textfmt"
@@ -24,10 +23,11 @@ import (
 // runNext prints the state of the last run here and the commands that go on from it, else the commands for the plan
 // that is here, else those that make one.
 func runNext(_ context.Context, std Stdio) error {
-	dir, err := os.Getwd()
+	dir, err := projectDir("")
 	if err != nil {
 		return err
 	}
+	std.tellPlace(dir)
 	in := loop.In(dir)
 	events, err := runlog.Read(in)
 	if err != nil {
@@ -41,13 +41,13 @@ func runNext(_ context.Context, std Stdio) error {
 			return err
 		}
 	}
-	path, err := planfile.Default()
+	path, err := defaultPlan()
 	if err != nil {
 		return err
 	}
 	switch {
 	case last != nil:
-		if err := printRunCommands(std.Out, dir); err != nil {
+		if err := printRunCommands(std); err != nil {
 			return err
 		}
 		if last.Final() && path != "" {
@@ -69,8 +69,9 @@ func runNext(_ context.Context, std Stdio) error {
 }
 
 // printRunCommands prints where the last run stands and the commands that go on from there.
-func printRunCommands(w io.Writer, dir string) error {
-	p, err := findStoredRun(nil)
+func printRunCommands(std Stdio) error {
+	w := std.Out
+	p, err := findStoredRun(nil, std)
 	if err == nil {
 		err = p.Settle()
 	}
@@ -101,7 +102,7 @@ func printRunCommands(w io.Writer, dir string) error {
 	if d := p.State.LastDelivery; d != nil && d.How == "branch" {
 		list = append(list, [2]string{"wavex deliver", "take its work over, from " + d.Ref})
 	}
-	if c := afterRehearsal(sum, p.State.Origin, dir); c != "" {
+	if c := afterRehearsal(sum, p.State.Origin); c != "" {
 		list = append(list, [2]string{c, "leave the rehearsal, and do it with Claude Code"})
 	}
 	printCommandList(w, append(list, [2]string{"wavex status", "see where each task stands"},
@@ -111,9 +112,9 @@ func printRunCommands(w io.Writer, dir string) error {
 
 // afterRehearsal returns the command that does the work of a rehearsal, or "" if the run is none, or goes on, or if
 // printPlanCommands has the command.
-func afterRehearsal(sum report.Summary, of *event.Origin, dir string) string {
-	name := relativePath(sum.Plan, dir)
-	here, err := planfile.Default()
+func afterRehearsal(sum report.Summary, of *event.Origin) string {
+	name := displayPath(sum.Plan)
+	here, err := defaultPlan()
 	switch {
 	case sum.Agent != agent.Rehearsal || sum.Status == event.RunRunning:
 		return ""
@@ -133,7 +134,7 @@ func afterRehearsal(sum report.Summary, of *event.Origin, dir string) string {
 // printPlanCommands prints the commands for a plan. The default plan needs no name.
 func printPlanCommands(w io.Writer, path string) {
 	name := " " + plan.ShellQuote(path)
-	if here, err := planfile.Default(); err == nil && here == path {
+	if here, err := defaultPlan(); err == nil && here == path {
 		name = ""
 	}
 	printCommandList(w, [][2]string{

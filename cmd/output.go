@@ -19,7 +19,7 @@ func newOutput(std Stdio) *cobra.Command {
 		Short: "Print the output of a task",
 		Long: `output prints the structured result of a task that has an output in the plan, as
 JSON, or with the id of a list (foreach) the results of its items, as an array.
-It reads the last run in .loop/ of the current directory, and changes nothing.
+It reads the last run in .loop/ of the project directory, and changes nothing.
 
 Exit status: 0 printed, 2 there is no such task, or it has no output (yet).`,
 		Example:           "  wavex output T-001\n  wavex output T-001 | jq -r '.items[].path'",
@@ -30,7 +30,7 @@ Exit status: 0 printed, 2 there is no such task, or it has no output (yet).`,
 }
 
 func runOutput(id string, std Stdio) error {
-	past, err := findStoredRun(nil)
+	past, err := findStoredRun(nil, std)
 	if err != nil {
 		return err
 	}

@@ -283,7 +283,7 @@ func (q *requestCommand) projectList() string { return filepath.Base(q.dir) + "-
 
 // runTaskList runs an existing task list with the settings of the menu.
 func (q *requestCommand) runTaskList(ctx context.Context, name string) error {
-	path, err := planOrListPath(nil, name)
+	path, err := planOrListPath(nil, name, q.std)
 	if err != nil {
 		return err
 	}

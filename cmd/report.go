@@ -34,7 +34,7 @@ func newReport(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report [PLAN|RUN]",
 		Short: "Report the last run, or what panels were worth",
-		Long: `report reads the journal in .loop/ of the current directory (or of the plan's
+		Long: `report reads the journal in .loop/ of the project directory (or of the plan's
 project directory) and prints the last run, or the one whose id is given: every
 task, its attempts, checks, cost and time. The table has one row for a list
 (foreach), and for those of its tasks that failed, run or are tried again; with
@@ -73,11 +73,11 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	var out []byte
 	now := time.Now()
 	if o.format == "table" && !o.counsel && !o.all {
-		if b := loadSnapshot(args, now); b != nil {
+		if b := loadSnapshot(args, now, std); b != nil {
 			return b.printTable(std)
 		}
 	}
-	past, err := findRunOrArchived(args)
+	past, err := findRunOrArchived(args, std)
 	if err != nil {
 		return err
 	}

@@ -63,11 +63,15 @@ type requestCommand struct {
 // load reads the journal of the current directory and decides whether its request is continued. It
 // returns finished if the request already has a run, which is then continued instead.
 func (q *requestCommand) load() (finished bool, err error) {
-	if q.dir, err = os.Getwd(); err != nil {
+	if q.text = strings.TrimSpace(q.text); q.text == "" {
+		q.dir, err = projectDir("")
+	} else { // a new request is about the current directory
+		q.dir, err = os.Getwd()
+	}
+	if err != nil {
 		return false, err
 	}
 	q.loop = loop.In(q.dir)
-	q.text = strings.TrimSpace(q.text)
 	if !q.run.fresh {
 		if q.past, err = runlog.Read(q.loop); err != nil {
 			return false, err
@@ -261,7 +265,7 @@ func (q *requestCommand) runStages(ctx context.Context) (request.Result, error) 
 // requestPending reports whether the journal of the current directory ends with a request without
 // a run.
 func requestPending() (bool, error) {
-	dir, err := os.Getwd()
+	dir, err := projectDir("")
 	if err != nil {
 		return false, err
 	}
@@ -295,6 +299,7 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	if !o.planOnly && !o.offline { // before the request costs anything: this may start the program again
 		gitwork.EnterMounts(q.dir, o.run.want.Trees)
 	}
+	std.tellPlace(q.dir)
 	_ = proc.Subreaper() // see runPlan
 
 	if !finished { // else the run is resumed, which reads nothing of the project's file

@@ -16,7 +16,7 @@ func newRetry(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retry TASK...",
 		Short: "Give failed tasks of the unfinished run another chance",
-		Long: `retry continues the run in .loop/ of the current directory with the named tasks
+		Long: `retry continues the run in .loop/ of the project directory with the named tasks
 and their blockers. Other tasks that failed stay failed, and tasks that wait for
 the named ones start with the next wavex resume. Limits keep their
 values unless given; +N raises one.
@@ -25,7 +25,7 @@ values unless given; +N raises one.
 		Args:    argCount(1, math.MaxInt, "one task or more"), ValidArgsFunction: completeTask,
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
-			if o.only, err = retriedTasks(args); err != nil {
+			if o.only, err = retriedTasks(args, std); err != nil {
 				return err
 			}
 			return runPlan(c.Context(), o, std)
@@ -36,8 +36,8 @@ values unless given; +N raises one.
 }
 
 // retriedTasks returns the ids of tasks of the last run here, which must not be completed.
-func retriedTasks(names []string) ([]string, error) {
-	past, err := findRunWithPlan(nil)
+func retriedTasks(names []string, std Stdio) ([]string, error) {
+	past, err := findRunWithPlan(nil, std)
 	if err != nil {
 		return nil, err
 	}

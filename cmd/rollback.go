@@ -73,7 +73,7 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 	if o.plan != "" {
 		args = []string{o.plan}
 	}
-	past, err := findRunWithPlan(args)
+	past, err := findRunWithPlan(args, std)
 	if err != nil {
 		return err
 	}

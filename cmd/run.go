@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -88,15 +87,16 @@ func newRun(std Stdio) *cobra.Command {
 		Short: "Run a plan",
 		Long: `run carries out a plan: wave by wave, each task by a headless claude process
 of its own, within the budget, and verified by wavex itself. What happens is
-kept in .loop/ of the project directory (the current one, or the plan's
-defaults.dir). An unfinished run of the same plan is continued. Tasks that an
-earlier run completed do not run again while they are up to date; --fresh runs
-everything again. --only TASK runs a task and its blockers, and leaves the rest
-for later. The first run in a project says that .loop is written; on a
-terminal it asks whether to delete .loop after a complete run, unless --yes is
-given.
+kept in .loop/ of the project directory: the plan's defaults.dir, or where the
+plan ran last, or its own directory if that is above, else the current one. Only
+directories up to the top of the repository count. An unfinished run of the same
+plan is continued. Tasks that an earlier run completed do not run again while
+they are up to date; --fresh runs everything again. --only TASK runs a task and
+its blockers, and leaves the rest for later. The first run in a project says
+that .loop is written; on a terminal it asks whether to delete .loop after a
+complete run, unless --yes is given.
 
-Without PLAN it takes plan.json, plan.yaml or plan.yml, whichever is here.
+Without PLAN it takes plan.json, plan.yaml or plan.yml, here or above.
 Instead of a plan file it takes a task list of Claude Code: the one --task-list
 names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 ` + codesHelp,
@@ -108,7 +108,7 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 		Args: optionalArg("a plan file"), ValidArgsFunction: completePlan,
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
-			if o.planPath, err = planOrListPath(args, o.taskList); err != nil {
+			if o.planPath, err = planOrListPath(args, o.taskList, std); err != nil {
 				return err
 			}
 			if o.resume && o.fresh {
@@ -135,7 +135,7 @@ func newResume(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume [PLAN]",
 		Short: "Continue the unfinished run",
-		Long: `resume continues the run in .loop/ of the current directory: completed tasks
+		Long: `resume continues the run in .loop/ of the project directory: completed tasks
 stay completed, interrupted ones start again, failed ones get another chance.
 The plan is the one the run was started with, read again: after an edit only
 the changed tasks and their dependents run again. Limits keep their values
@@ -306,7 +306,7 @@ func runPlan(ctx context.Context, o *runOptions, std Stdio) error {
 	if err := o.readUser(); err != nil {
 		return err
 	}
-	if dir, err := os.Getwd(); err == nil {
+	if dir, err := projectDir(o.planPath); err == nil {
 		gitwork.EnterMounts(dir, o.want.Trees)
 	}
 	// Call this before the first process starts: without it, the sweep after each process scans the

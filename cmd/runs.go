@@ -19,7 +19,7 @@ func newRuns(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "runs [PLAN]",
 		Short: "List the runs of the journal",
-		Long: `runs lists the runs in the journal in .loop/ of the current directory (or of the
+		Long: `runs lists the runs in the journal in .loop/ of the project directory (or of the
 plan's project directory) and those that --fresh moved aside, the newest first:
 how each ended, tasks completed, cost, time worked. wavex report RUN tells more
 about one of them. (* after a cost: a subscription; the cost is not billed.)
@@ -63,6 +63,7 @@ func eachJournal(args []string, std Stdio, do func(movedTo string, events []even
 	if err != nil {
 		return err
 	}
+	std.tellPlace(filepath.Dir(string(in)))
 	for _, dir := range runlog.Backups(in) {
 		events, alive, err := runlog.ReadSettled(dir)
 		if err != nil {

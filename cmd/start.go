@@ -138,7 +138,7 @@ func (q *requestCommand) printPlan(res request.Result) error {
 
 // displayPath returns path as a person would type it in the current directory.
 func (q *requestCommand) displayPath(path string) string {
-	return plan.ShellQuote(relativePath(path, q.dir))
+	return plan.ShellQuote(displayPath(path))
 }
 
 // confirmPlan prints the checklist and asks at gate G1 if the shape requires it. If it returns an error,

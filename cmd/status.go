@@ -29,7 +29,7 @@ func newStatus(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status [PLAN]",
 		Short: "Show where the run stands",
-		Long: `status reads the journal in .loop/ of the current directory (or of the plan's
+		Long: `status reads the journal in .loop/ of the project directory (or of the plan's
 project directory) and shows where each stage stands and what comes next in it,
 then each task and what was spent. It may be called from anywhere while a run is
 under way, and changes nothing of it; of a long run it may write a snapshot in
@@ -59,11 +59,11 @@ func runStatus(args []string, o statusOptions, std Stdio) error {
 	look := ui.Options{ASCII: asciiOnly(o.ascii, std.Out, os.Getenv), Width: func() int { return cmp.Or(wide, 100) }}
 	now := time.Now()
 	if o.output == "text" && !o.rebuild && !o.all {
-		if b := loadSnapshot(args, now); b != nil {
+		if b := loadSnapshot(args, now, std); b != nil {
 			return b.print(ui.StatusView{Status: b.status, Plain: o.plain}, look, wide, std)
 		}
 	}
-	p, err := findStoredRun(args)
+	p, err := findStoredRun(args, std)
 	in, path, lerr := findLoopDirLenient(args)
 	if err != nil && lerr == nil && o.output == "text" && !o.rebuild {
 		if shown, serr := printRequestStatus(in, look, o.plain, std); shown {

@@ -17,7 +17,6 @@ import (
 	"wavex/internal/gitwork"
 	"wavex/internal/inspect"
 	"wavex/internal/inspect/scan"
-	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/internal/report"
 	"wavex/internal/run"
@@ -41,7 +40,7 @@ func newVerify(std Stdio) *cobra.Command {
 		Use:   "verify [PLAN]",
 		Short: "Make all checks of a plan now, and look for gaps in the work",
 		Long: `verify makes every check of every task and criterion of the plan (or of the run
-in .loop/ of the current directory), in the project directory as it is now, and
+in .loop/ of the project directory), in the project directory as it is now, and
 looks at the files that tasks declare for stubs, broken links, and new files
 that nothing uses. These gaps are printed, and kept in .loop/VERIFICATION.md if
 there is a .loop.
@@ -122,7 +121,7 @@ func inspectWork(ctx context.Context, v *inspect.Inspection, std Stdio,
 // openVerification finds the work to verify. It needs no run: a plan suffices.
 func openVerification(ctx context.Context, args []string, o *verifyOptions, std Stdio) (*inspect.Inspection, error) {
 	v := &inspect.Inspection{Redactor: secret.New(os.Environ()), Warn: std.Err}
-	past, err := findRun(args)
+	past, err := findRun(args, std)
 	var none *usererr.UsageError
 	switch {
 	case err == nil:
@@ -144,7 +143,7 @@ func openVerification(ctx context.Context, args []string, o *verifyOptions, std 
 		if v.Plan, err = o.run.params.loadAll(args[0]); err != nil {
 			return nil, err
 		}
-		if v.Dir, err = planfile.ProjectDir(v.Plan); err != nil {
+		if v.Dir, err = projectOf(v.Plan); err != nil {
 			return nil, err
 		}
 	}

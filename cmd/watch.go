@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -44,7 +45,7 @@ func newWatch(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "watch [PLAN]",
 		Short: "Watch a run from another terminal, or in a browser",
-		Long: `watch shows the run in .loop/ of the current directory (or of the plan's project
+		Long: `watch shows the run in .loop/ of the project directory (or of the plan's project
 directory) while it goes on, as wavex run does on a terminal: a bar, the running
 tasks with their last tool and its age, cost against the budget. The key ? lists
 its keys. It ends when the run does, or with q or Ctrl-C, of which the run knows
@@ -77,11 +78,11 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 		return usage("--port takes a number from 1 to %d, not %d", math.MaxUint16, o.port)
 	}
 	o.ascii = asciiOnly(o.ascii, std.Out, os.Getenv)
-	if b := loadSnapshot(args, time.Now()); b != nil && b.board != nil && !o.web {
+	if b := loadSnapshot(args, time.Now(), std); b != nil && b.board != nil && !o.web {
 		look := ui.Options{ASCII: o.ascii}
 		return showEnd(b.board, &b.summary, !o.plain && setLive(&look, std.Out), look, std)
 	}
-	f, err := follow(args)
+	f, err := follow(args, std)
 	if err != nil {
 		return err
 	}
@@ -220,11 +221,12 @@ type follower struct {
 
 // follow starts to follow the run that a command's arguments name. It returns an error if there is
 // no such run.
-func follow(args []string) (follower, error) {
+func follow(args []string, std Stdio) (follower, error) {
 	in, path, err := findLoopDirLenient(args)
 	if err != nil {
 		return follower{}, err
 	}
+	std.tellPlace(filepath.Dir(string(in)))
 	f := follower{Follower: runlog.Follow(in, path), loop: in}
 	if _, err := f.Poll(nil); err != nil {
 		return f, err

@@ -25,16 +25,16 @@ func IsList(path string) bool { return tasklist.IsList(path, os.Getenv) }
 // defaultNames lists the names under which Default finds a plan.
 var defaultNames = []string{"plan.json", "plan.yaml", "plan.yml"}
 
-// Default returns the plan file of the current directory, the only one with a default name. If there is none, it
+// Default returns the name of the plan file in a directory, the only one with a default name. If there is none, it
 // returns "". Several are a usage error.
-func Default() (string, error) {
+func Default(dir string) (string, error) {
 	found := ""
 	for _, name := range defaultNames {
-		st, err := os.Stat(name)
+		st, err := os.Stat(filepath.Join(dir, name))
 		switch {
 		case err != nil || st.IsDir():
 		case found != "":
-			return "", usererr.Usage("%s and %s are both here: name the one that is meant", found, name)
+			return "", usererr.Usage("%s and %s are both in %s: name the one that is meant", found, name, dir)
 		default:
 			found = name
 		}
@@ -127,19 +127,6 @@ func Reread(path, run string, values plan.ParamOptions) (*plan.Plan, error) {
 		return nil, err
 	}
 	return ReadWith(path, run, values)
-}
-
-// ProjectDir returns the directory where tasks work and where .loop lives: the plan's defaults.dir,
-// relative to the plan file, else the current directory, as in make.
-func ProjectDir(p *plan.Plan) (string, error) {
-	if d := p.Defaults.Dir; d != "" {
-		abs, err := filepath.Abs(p.Path)
-		if err != nil {
-			return "", err
-		}
-		return filepath.Join(filepath.Dir(abs), filepath.FromSlash(d)), nil
-	}
-	return os.Getwd()
 }
 
 // AbsPath returns the plan's absolute path, so that a resume finds it from every directory.

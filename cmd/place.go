@@ -1,0 +1,170 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"wavex/internal/loop"
+	"wavex/internal/plan"
+	"wavex/internal/planfile"
+	"wavex/internal/runlog"
+)
+
+// This file finds the project directory of a command: where .loop is, and where tasks work.
+
+// projectDir returns the project directory for a plan file, or with path "" for a command that names none. It looks
+// from the current directory upward, to the top of the repository; without one, only in the current directory. A plan
+// works where its last run did, else in its own directory if that is above, else in the current directory. It does not
+// know defaults.dir of a plan.
+func projectDir(path string) (string, error) {
+	dirs, err := upward()
+	if err != nil {
+		return "", err
+	}
+	if path != "" {
+		return dirOfPlan(path, dirs), nil
+	}
+	for _, dir := range dirs {
+		switch own, err := planfile.Default(dir); {
+		case err != nil || hasJournal(dir):
+			return dir, nil
+		case own != "":
+			return dirOfPlan(filepath.Join(dir, own), dirs), nil
+		}
+	}
+	return dirs[0], nil
+}
+
+// projectAt returns the value of --project, or that of projectDir without one.
+func projectAt(dir string) (string, error) {
+	if dir == "" {
+		return projectDir("")
+	}
+	return filepath.Abs(dir)
+}
+
+// dirOfPlan returns the project directory for the plan file at path. dirs is the result of upward.
+func dirOfPlan(path string, dirs []string) string {
+	above := slices.IndexFunc(dirs[1:], func(dir string) bool { return sameDir(dir, folderOf(path)) }) + 1
+	if above == 0 && hasJournal(dirs[0]) {
+		return dirs[0] // saves reading the journal
+	}
+	for _, dir := range dirs {
+		if hasJournal(dir) && hasRunOf(dir, path) {
+			return dir
+		}
+	}
+	return dirs[above]
+}
+
+// projectOf returns the project directory of a plan: its defaults.dir, relative to its file, else that of projectDir.
+func projectOf(p *plan.Plan) (string, error) {
+	if p.Defaults.Dir != "" {
+		return filepath.Join(filepath.Dir(planfile.AbsPath(p)), filepath.FromSlash(p.Defaults.Dir)), nil
+	}
+	return projectDir(p.Path)
+}
+
+// defaultPlan returns the plan file with a default name in the current directory or the nearest one above it in its
+// repository, or "". It returns an absolute path if the file is above.
+func defaultPlan() (string, error) {
+	dirs, err := upward()
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range dirs {
+		if name, err := planfile.Default(dir); err != nil || name != "" {
+			if dir != dirs[0] {
+				name = filepath.Join(dir, name)
+			}
+			return name, err
+		}
+	}
+	return "", nil
+}
+
+// upward returns the current directory and those above it up to the top of its repository.
+func upward() ([]string, error) {
+	here, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	top := repositoryOf(here)
+	if realPath(top) != repositoryOf(realPath(here)) {
+		top = here // a link led out of the repository
+	}
+	dirs := []string{here}
+	for dir := here; dir != top; {
+		dir = filepath.Dir(dir)
+		dirs = append(dirs, dir)
+	}
+	return dirs, nil
+}
+
+// hasJournal reports whether a directory has a .loop with a journal.
+func hasJournal(dir string) bool {
+	_, err := os.Stat(loop.In(dir).Path(loop.Journal))
+	return err == nil
+}
+
+// hasRunOf reports whether the last run in a directory is one of the plan at path. An unreadable journal has none.
+func hasRunOf(dir, path string) bool {
+	events, err := runlog.Read(loop.In(dir))
+	last := runlog.Last(events)
+	return err == nil && last != nil && planfile.SamePath(realPath(last.In(loop.In(dir)).Plan), realPath(path))
+}
+
+// folderOf returns the directory that the plan at path belongs to: a plan in .loop belongs to the project.
+func folderOf(path string) string {
+	dir := filepath.Dir(realPath(path))
+	if filepath.Base(dir) == loop.Name {
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
+// sameDir reports whether two paths lead to the same directory.
+func sameDir(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// displayPath returns a path as a user would type it in the current directory.
+func displayPath(path string) string {
+	if here, err := os.Getwd(); err == nil {
+		return relativePath(path, here)
+	}
+	return path
+}
+
+// relativePath returns path relative to dir if path is below dir, else path itself.
+func relativePath(path, dir string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+// pathFromAnywhere returns the path of a plan, absolute if its project is not the current directory. The path is part
+// of advice, which must be right in both.
+func pathFromAnywhere(path string) (string, error) {
+	dir, err := projectDir(path)
+	if err != nil || sameDir(dir, ".") {
+		return path, err
+	}
+	return filepath.Abs(path)
+}
+
+// tellPlace says once where a command works, if that is not the current directory.
+func (s Stdio) tellPlace(dir string) {
+	if dir == "" || sameDir(dir, ".") || s.told != nil && *s.told {
+		return
+	}
+	if s.told != nil {
+		*s.told = true
+	}
+	fmt.Fprintln(s.Err, "wavex: working in "+dir)
+}
