@@ -29,7 +29,7 @@ func TestExits(t *testing.T) {
 		{name: "unauthorised", agent: fakeapi.Fail(401, "invalid x-api-key"), exit: 5, says: "resume", sessions: 1},
 		{name: "a usage limit", agent: fakeapi.UsageLimit("five_hour", reset), oauth: true, exit: 6,
 			says: reset.UTC().Format(time.RFC3339)[:16], sessions: 1},
-		{name: "denied", exit: 5, says: "Bash(make all)", sessions: 1,
+		{name: "denied", exit: 4, says: "Bash(make all)", sessions: 2,
 			agent: fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
 				if r.Turn() == 0 {
 					return make42

@@ -81,13 +81,15 @@ type TurnResult struct {
 
 	ResetsAt   time.Time     `json:"resets_at,omitzero"`    // as in Result
 	RetryAfter time.Duration `json:"retry_after,omitempty"` // as in Result
-	Notional   bool          `json:"notional,omitempty"`    // as in Result
-	Window     *Window       `json:"window,omitempty"`      // as in Result
-	ExitCode   int           `json:"exit_code"`
-	Contained  bool          `json:"contained"` // no process of the turn was alive after the sweep
-	Version    string        `json:"version,omitempty"`
-	Model      string        `json:"model,omitempty"`     // of the session; subagents may use others
-	Exhausted  string        `json:"exhausted,omitempty"` // the limit of memory that it reached
+	// FreshMayHelp is as in Result.
+	FreshMayHelp bool    `json:"fresh_may_help,omitempty"`
+	Notional     bool    `json:"notional,omitempty"` // as in Result
+	Window       *Window `json:"window,omitempty"`   // as in Result
+	ExitCode     int     `json:"exit_code"`
+	Contained    bool    `json:"contained"` // no process of the turn was alive after the sweep
+	Version      string  `json:"version,omitempty"`
+	Model        string  `json:"model,omitempty"`     // of the session; subagents may use others
+	Exhausted    string  `json:"exhausted,omitempty"` // the limit of memory that it reached
 }
 
 // Bill holds the cost of one process.

@@ -193,7 +193,7 @@ func TestOutcomes(t *testing.T) {
 	want := map[Outcome]string{Done: " charged", Wrong: "logic stuck charged", OverTurns: "logic stuck charged",
 		TimedOut: "logic stuck charged", Stalled: "logic stuck charged", OverCap: " charged", Denied: "blocking charged",
 		Throttled: "transient", Limited: "transient", Unauthorised: "blocking", Broken: "blocking",
-		Truncated: "unknown charged", Interrupted: ""}
+		Refused: "blocking charged", Truncated: "unknown charged", Interrupted: ""}
 	for _, o := range Outcomes {
 		got := o.Class()
 		if o.Stuck() {

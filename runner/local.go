@@ -372,7 +372,7 @@ func (t *attempt) runTurn(ctx context.Context) (v classification, unfinished str
 	res.ClaudeVersion, res.Model = end.Version, end.Model
 	res.Notional = end.Notional
 	res.Window = end.Window
-	res.ResetsAt, res.RetryAfter = end.ResetsAt, end.RetryAfter
+	res.ResetsAt, res.RetryAfter, res.FreshMayHelp = end.ResetsAt, end.RetryAfter, end.FreshMayHelp
 	res.SessionReplaced = end.SessionReplaced
 	if end.Session != "" {
 		res.Session = end.Session

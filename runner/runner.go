@@ -33,13 +33,14 @@ const (
 	Limited      Outcome = "limited"      // a usage limit with a reset time
 	Unauthorised Outcome = "unauthorised" // 401, 403, out of credit
 	Broken       Outcome = "broken"       // the CLI is missing, too old, refuses a flag, or cannot start
+	Refused      Outcome = "refused"      // the model or the API refused what the task asks, or it met a limit of tokens
 	Truncated    Outcome = "truncated"    // no result line, or an unreadable one
 	Interrupted  Outcome = "interrupted"  // wavex stopped the attempt
 )
 
 // Outcomes lists the closed set in the order of the table in docs/outcomes.md.
 var Outcomes = [...]Outcome{Done, Wrong, OverTurns, TimedOut, Stalled, OverCap, Denied,
-	Throttled, Limited, Unauthorised, Broken, Truncated, Interrupted}
+	Throttled, Limited, Unauthorised, Broken, Refused, Truncated, Interrupted}
 
 // Stuck reports whether the outcome raises the task's stuckCount.
 func (o Outcome) Stuck() bool {
@@ -58,13 +59,17 @@ func (o Outcome) Class() string {
 		return ""
 	case Throttled, Limited:
 		return "transient"
-	case Denied, Unauthorised, Broken:
+	case Denied, Unauthorised, Broken, Refused:
 		return "blocking"
 	case Truncated:
 		return "unknown"
 	}
 	return "logic"
 }
+
+// Own reports whether the outcome is the trouble of the task alone, which no counsel helps: the task is stopped, and the
+// others go on.
+func (o Outcome) Own() bool { return o == Denied || o == Refused || o == Truncated }
 
 // Charged reports whether the attempt counts as an iteration: the agent had its turn, and neither
 // the API, the CLI nor an interruption took it away.
@@ -214,11 +219,12 @@ type Result struct {
 	Violated []string       `json:"violated,omitempty"`
 	Edits    map[string]int `json:"edits,omitempty"` // edits by the agent's tools per path, only counts above 1
 
-	ResetsAt        time.Time     `json:"resets_at,omitzero"`    // of a usage limit (limited only)
-	Notional        bool          `json:"notional,omitempty"`    // a subscription login: Cost is not billed
-	Window          *Window       `json:"window,omitempty"`      // last reported limit of a subscription; nil: none
-	RetryAfter      time.Duration `json:"retry_after,omitempty"` // the API's own hint (throttled only)
-	SessionReplaced bool          `json:"fresh,omitempty"`       // a new session replaced the one to Resume
+	ResetsAt        time.Time     `json:"resets_at,omitzero"`       // of a usage limit (limited only)
+	Notional        bool          `json:"notional,omitempty"`       // a subscription login: Cost is not billed
+	Window          *Window       `json:"window,omitempty"`         // last reported limit of a subscription; nil: none
+	RetryAfter      time.Duration `json:"retry_after,omitempty"`    // the API's own hint (throttled only)
+	FreshMayHelp    bool          `json:"fresh_may_help,omitempty"` // another session may not be refused (refused only)
+	SessionReplaced bool          `json:"fresh,omitempty"`          // a new session replaced the one to Resume
 	ExitCode        int           `json:"exit_code"`
 	Contained       bool          `json:"contained"` // no process of the attempt was alive after the sweep
 	ClaudeVersion   string        `json:"claude_version,omitempty"`

@@ -117,11 +117,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	if r.Session != "" {
 		t.Session = r.Session
 	}
-	if r.Outcome.Stuck() {
-		s.noteFailure(i, r)
-	} else if r.Outcome == runner.Done {
-		s.noteDone()
-	}
+	s.noteStreak(i, b)
 	t.Next, t.Commit = nextReason(r.Outcome), r.Commit
 	if s.Config.Isolation != event.Isolated {
 		s.markChanged(t, b.Status)
@@ -151,13 +147,19 @@ func (t *Task) noteResult(r runner.Result, verified bool) {
 		t.checksFailed = t.checksFailed || failsChecks(&r)
 		t.History = append(t.History, r.Reason)
 		t.TransientFailures = 0
-	case r.Outcome == runner.Throttled, r.Outcome == runner.Truncated:
+	case r.Outcome == runner.Throttled:
 		t.TransientFailures++
+	case r.Outcome.Own():
+		t.TransientFailures = 0
+		t.FreeRetries++
 	case r.Outcome == runner.Interrupted, r.Outcome == runner.Limited:
 	case verified:
 		t.TransientFailures = 0
 	default:
 		t.TransientFailures, t.SameError = 0, 0
+	}
+	if r.Outcome == runner.Done {
+		t.FreeRetries = 0
 	}
 	// An outcome that is no fault of the task must not replace the last failure, which the next
 	// prompt describes.

@@ -39,10 +39,8 @@ func breakerOfTask(s *State, i int, r runner.Result) *event.Stop {
 
 // breakerOfRun returns the pause of the run that a stuck attempt causes, or nil.
 func breakerOfRun(s *State, i int, r runner.Result) *event.Stop {
-	tasks := s.tasksWithError(s.Plan.Tasks[i].ID, r)
-	if n := len(tasks); s.Config.SameError > 0 && n >= tasksOfOneError {
-		return event.Trip(event.SameError, fmt.Sprintf("%d tasks in a row failed with the same error: %s: %s", n,
-			strings.Join(tasks, ", "), r.Reason), "look for a cause that they share; resume closes the breaker")
+	if stop := sharedError(s, i, r); stop != nil {
+		return stop
 	}
 	was, now := s.unmetStreaks(i, r)
 	if n := s.roundsAfter(was, now); s.Config.SameUnmet > 0 && n >= s.Config.SameUnmet {
@@ -50,6 +48,18 @@ func breakerOfRun(s *State, i int, r runner.Result) *event.Stop {
 			strings.Join(s.allUnmet(), "; ")), "look at the checks; resume closes the breaker")
 	}
 	return nil
+}
+
+// sharedError returns the pause of the run that an attempt causes because several tasks in a row ended with one error,
+// or nil.
+func sharedError(s *State, i int, r runner.Result) *event.Stop {
+	tasks := s.tasksWithError(s.Plan.Tasks[i].ID, r)
+	n := len(tasks)
+	if s.Config.SameError == 0 || n < tasksOfOneError {
+		return nil
+	}
+	return event.Trip(event.SameError, fmt.Sprintf("%d tasks in a row failed with the same error: %s: %s", n,
+		strings.Join(tasks, ", "), r.Reason), "look for a cause that they share; resume closes the breaker")
 }
 
 // failureStreaks counts failures since an attempt was done.
@@ -72,10 +82,22 @@ type unmetChecks struct {
 	since  int // failureStreaks.since when it began
 }
 
+// noteStreak updates the streaks after an attempt. One that has a free retry does not count.
+func (s *State) noteStreak(i int, b event.AttemptEnded) {
+	switch o := b.Result.Outcome; {
+	case o.Stuck():
+		s.noteFailure(i, b.Result)
+	case o.Own() && (b.TaskStop != nil || b.Stop != nil):
+		s.noteError(b.Task, b.Result)
+	case o == runner.Done:
+		s.noteDone()
+	}
+}
+
 // noteFailure updates the streaks after a stuck attempt.
 func (s *State) noteFailure(i int, r runner.Result) {
 	id := s.Plan.Tasks[i].ID
-	s.sameErrorTasks, s.sameError = s.tasksWithError(id, r), r.Signature
+	s.noteError(id, r)
 	was, now := s.unmetStreaks(i, r)
 	s.Unmet = failedChecks(id, r)
 	s.Tasks[i].unmet = unmetChecks{s.Unmet, now, s.since}
@@ -85,6 +107,20 @@ func (s *State) noteFailure(i int, r runner.Result) {
 		s.stuckTasks[was]--
 	}
 	s.UnmetStreak = s.roundsAfter(0, 0)
+}
+
+// noteError updates the tasks in a row that ended with one error.
+func (s *State) noteError(id string, r runner.Result) {
+	s.sameErrorTasks, s.sameError = s.tasksWithError(id, r), errorOf(r)
+}
+
+// errorOf returns what identifies the error of an attempt across tasks; "": nothing does. How a stream broke off tells
+// little, so that all such ends are one.
+func errorOf(r runner.Result) string {
+	if r.Outcome == runner.Truncated {
+		return string(runner.Truncated)
+	}
+	return r.Signature
 }
 
 // endStreak ends the streak of a task that is not tried again in this session.
@@ -100,7 +136,7 @@ func (s *State) noteDone() { s.failureStreaks = failureStreaks{since: s.since + 
 
 // tasksWithError returns the tasks that failed in a row with one error, after a stuck attempt.
 func (s *State) tasksWithError(task string, r runner.Result) []string {
-	if r.Signature == "" || r.Signature != s.sameError {
+	if same := errorOf(r); same == "" || same != s.sameError {
 		return []string{task}
 	}
 	if slices.Contains(s.sameErrorTasks, task) {

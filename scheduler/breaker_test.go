@@ -100,6 +100,59 @@ func TestEndWithStoppedTask(t *testing.T) {
 	}
 }
 
+// The trouble of one task of four stops that task and those that wait for it; the others are completed. No panel is
+// paid for it.
+func TestTroubleOfOneTask(t *testing.T) {
+	t.Parallel()
+	again := outcome(runner.Refused)
+	again.FreshMayHelp, again.Session = true, "s"
+	for _, tc := range []struct {
+		result runner.Result
+		starts int // of that task
+	}{
+		{outcome(runner.Denied), 1},
+		{outcome(runner.Refused), 1},
+		{again, 2},
+		{outcome(runner.Truncated), 2},
+	} {
+		c := event.DefaultConfig()
+		c.Run, c.Limits, c.Parallel = "r", testConfig().Limits, 1
+		b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c", "a"), task("d"), task("e"))), c)
+		b.runner.results["a"] = []runner.Result{tc.result}
+		end, starts := b.run(t), 0
+		for _, call := range b.runner.calls {
+			if call.Task == "a" {
+				starts++
+				if call.Resume {
+					t.Errorf("%s: attempt %d continues the session", tc.result.Outcome, call.Attempt)
+				}
+			}
+		}
+		if end.ExitCode != 4 || end.Tasks != (event.Counts{Completed: 3, Failed: 1, Blocked: 1}) || starts != tc.starts ||
+			!strings.Contains(end.Reason, tc.result.Reason) ||
+			b.State.Tasks[0].Stop.Breaker != event.Breaker(tc.result.Outcome) || b.State.Tasks[0].Panels > 0 {
+			t.Errorf("%s: %d attempts, ended as %+v", tc.result.Outcome, starts, end)
+		}
+	}
+}
+
+// Three tasks in a row whose streams break off twice pause the run.
+func TestStreamsOfSeveralTasksBreakOff(t *testing.T) {
+	t.Parallel()
+	c := testConfig()
+	c.SameError, c.Parallel = 3, 1
+	b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c"), task("d"))), c)
+	for _, id := range []string{"a", "b", "c", "d"} {
+		lost := outcome(runner.Truncated)
+		lost.Signature = id
+		b.runner.results[id] = []runner.Result{lost}
+	}
+	if end := b.run(t); end.ExitCode != 4 || end.Iterations != 6 || b.State.Stop.Breaker != event.SameError ||
+		!strings.HasPrefix(end.Reason, "3 tasks in a row") {
+		t.Errorf("ended as %+v", end)
+	}
+}
+
 // One error at three tasks in a row pauses the run, unless a task was done between them.
 func TestErrorOfSeveralTasks(t *testing.T) {
 	t.Parallel()

@@ -258,6 +258,8 @@ func TestNoPanelForWhatIsNotTheTasksFault(t *testing.T) {
 func TestOutcomesLeadToTheDocumentedEnd(t *testing.T) {
 	t.Parallel()
 	done := runner.Result{Outcome: runner.Done, Cost: 10}
+	refusal := outcome(runner.Refused)
+	refusal.FreshMayHelp = true
 	for _, tc := range []struct {
 		name       string
 		results    []runner.Result
@@ -277,9 +279,12 @@ func TestOutcomesLeadToTheDocumentedEnd(t *testing.T) {
 		{"limited", []runner.Result{outcome(runner.Limited)}, "limited", 6, 0},
 		{"unauthorised", []runner.Result{outcome(runner.Unauthorised)}, "blocked", 5, 0},
 		{"broken", []runner.Result{outcome(runner.Broken)}, "blocked", 5, 0},
-		{"denied", []runner.Result{outcome(runner.Denied)}, "blocked", 5, 1},
+		{"denied", []runner.Result{outcome(runner.Denied)}, "paused", 4, 1},
+		{"refused", []runner.Result{outcome(runner.Refused)}, "paused", 4, 1},
+		{"refused, then done in a fresh session", []runner.Result{refusal, done}, "complete", 0, 2},
+		{"refused, also in a fresh session", []runner.Result{refusal}, "paused", 4, 2},
 		{"truncated once", []runner.Result{outcome(runner.Truncated), done}, "complete", 0, 2},
-		{"truncated twice", []runner.Result{outcome(runner.Truncated)}, "blocked", 5, 2},
+		{"truncated twice", []runner.Result{outcome(runner.Truncated)}, "paused", 4, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

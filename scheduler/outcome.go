@@ -36,21 +36,12 @@ func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) 
 		onThrottled(t, r, now, jitter, &e)
 	case o == runner.Limited:
 		onLimited(s, r, now, jitter, &e)
-	case o == runner.Denied:
-		e.Stop = event.NewStop(event.RunBlocked, fmt.Sprintf("task %s: %s", id, r.Reason), allowAdvice(r.Denials))
+	case o.Own():
+		onOwn(s, i, r, &e)
 	case o == runner.Unauthorised:
 		e.Stop = outcomeStop(o, "the CLI is not logged in or may not spend: "+r.Reason, "task")
 	case o == runner.Broken:
 		e.Stop = outcomeStop(o, "the agent could not be run: "+r.Reason, "task")
-	case o == runner.Truncated && t.TransientFailures > 0:
-		e.Stop = event.NewStop(event.RunBlocked,
-			fmt.Sprintf("task %s ended twice without a readable result: %s", id, r.Reason),
-			"look at stream.jsonl and stderr.txt of the attempt, then resume")
-	case o == runner.Truncated:
-		e.Note = "no readable result; one free retry"
-		if t.Turn != nil {
-			e.Note = "one free retry"
-		}
 	case o == runner.Interrupted:
 		e.Continue = r.Session != "" && r.Turns > 0 && t.Turn == nil
 	}
@@ -124,6 +115,46 @@ func onStuck(s *State, i int, r runner.Result, e *event.AttemptEnded) {
 	case c.Counsel && s.Plan.Tasks[i].Command == "" && e.Stuck >= c.Threshold:
 		e.Status = event.Advising
 	}
+}
+
+// onOwn stops the task, after one free retry in a fresh session where that may help. The same trouble at several
+// tasks in a row pauses the run.
+func onOwn(s *State, i int, r runner.Result, e *event.AttemptEnded) {
+	t, id := &s.Tasks[i], s.Plan.Tasks[i].ID
+	mayHelp := r.Outcome == runner.Truncated || r.Outcome == runner.Refused && r.FreshMayHelp && t.Tries <= s.Retries(i)
+	if mayHelp && t.FreeRetries == 0 {
+		e.Note = "one free retry"
+		if r.Outcome == runner.Truncated && t.Turn == nil {
+			e.Note = "no readable result; " + e.Note
+		}
+		return
+	}
+	if e.Stop = sharedError(s, i, r); e.Stop == nil {
+		e.TaskStop = event.Trip(event.Breaker(r.Outcome), fmt.Sprintf("task %s: %s", id, ownReason(r)), ownAdvice(id, r))
+		s.fail(i, e, e.TaskStop.Reason)
+	}
+}
+
+// ownReason says why an attempt at a task ended that no counsel helps, in the words of the agent's program.
+func ownReason(r runner.Result) string {
+	switch r.Outcome {
+	case runner.Truncated:
+		return "no readable result, twice: " + r.Reason
+	case runner.Refused:
+		return "refused: " + r.Reason
+	}
+	return r.Reason
+}
+
+// ownAdvice returns the advice to a person about such a task.
+func ownAdvice(id string, r runner.Result) string {
+	switch r.Outcome {
+	case runner.Truncated:
+		return "look at stream.jsonl and stderr.txt of the attempt, then: wavex retry " + id
+	case runner.Refused:
+		return "change the task, its model or its files, then resume; or: wavex retry " + id
+	}
+	return allowAdvice(r.Denials)
 }
 
 // fail settles a task for good and blocks the tasks that depend on it, and no others.

@@ -43,7 +43,7 @@ func (s *State) applyRolledBack(b event.RolledBack) {
 func (s *State) undo(i int) {
 	t := &s.Tasks[i]
 	t.Tries = 0
-	t.TransientFailures = 0
+	t.TransientFailures, t.FreeRetries = 0, 0
 	t.SameError = 0
 	t.RootCause = ""
 	t.Last, t.Earlier = nil, nil

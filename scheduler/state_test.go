@@ -669,8 +669,8 @@ func TestSmallFactsOfATask(t *testing.T) {
 	if e := onAttempt(s, 0, lost, epoch, 0); e.Note != "one free retry" || e.Stop != nil {
 		t.Errorf("checks without a result: %+v", e)
 	}
-	s.Tasks[0].TransientFailures = 1
-	if e := onAttempt(s, 0, lost, epoch, 0); e.Stop == nil || e.Stop.Status != event.RunBlocked {
+	s.Tasks[0].FreeRetries = 1
+	if e := onAttempt(s, 0, lost, epoch, 0); e.Stop != nil || e.TaskStop == nil || e.Status != event.Failed {
 		t.Errorf("twice: %+v", e)
 	}
 }
@@ -683,7 +683,7 @@ func TestUndo(t *testing.T) {
 	want.Cost = 5
 	a := &s.Tasks[0]
 	a.Cost, a.Tries, a.TransientFailures = 5, 2, 1
-	a.SameError, a.RootCause, a.Next = 1, "X", "retry"
+	a.FreeRetries, a.SameError, a.RootCause, a.Next = 1, 1, "X", "retry"
 	a.Last, a.Earlier, a.Advice = &runner.Result{}, &event.EarlierTask{}, &counsel.Verdict{}
 	a.Continue, a.Edited = true, true
 	if s.undo(0); !reflect.DeepEqual(*a, want) {

@@ -43,6 +43,7 @@ type turnEnd struct {
 	policy         *policyError // why its tool calls end the turn; nil: they do not
 	told           bool         // it was told to report near its cap
 	endedAfterTurn bool         // wavex ended the process after its turn was over
+	resumed        bool         // the turn continued a session
 	timeout        time.Duration
 	idle           time.Duration
 
@@ -149,6 +150,8 @@ func classifyError(e turnEnd) runner.TurnResult {
 		v.Outcome = runner.OverTurns
 	case r.subtype == "error_max_structured_output_retries":
 		v.Outcome = runner.Wrong
+	case r.stop == "refusal", e.lastError == "max_output_tokens": // the context is full: the same kind
+		v.Outcome, v.FreshMayHelp = runner.Refused, true
 	case e.limit.status == "rejected" && !e.limit.resetsAt.IsZero() && (status == http.StatusTooManyRequests ||
 		e.lastError == "rate_limit"):
 		v.Outcome, v.ResetsAt = runner.Limited, e.limit.resetsAt
@@ -162,9 +165,9 @@ func classifyError(e turnEnd) runner.TurnResult {
 		status == 0 && r.subtype == "success" && e.retries.count > 0: // network: retried without an answer
 		v.Outcome, v.RetryAfter = runner.Throttled, e.retries.delay
 	case status == http.StatusNotFound, e.lastError == "model_not_found":
-		v.Outcome = runner.Broken
-	case status >= 400: // the API rejects the request itself: too long a prompt, a bad image
-		v.Outcome = runner.Wrong
+		v.Outcome = runner.Refused
+	case status >= 400, e.lastError == "invalid_request": // too long a prompt, a bad image
+		v.Outcome, v.FreshMayHelp = runner.Refused, e.resumed || r.turns > 1
 	case r.subtype == "error_during_execution" && !e.initSeen && r.turns == 0:
 		v.Outcome = runner.Broken // the CLI refused to start, for example an unknown session to resume
 	default:

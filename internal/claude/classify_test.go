@@ -53,9 +53,14 @@ func TestClassifyTurn(t *testing.T) {
 		{"network, no kind", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(0, "Unable to connect"),
 			retries: retries{count: 1}}, runner.Throttled, "connect"},
 		{"model unknown", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(404, "issue with the selected model"),
-			lastError: "model_not_found"}, runner.Broken, "selected model"},
+			lastError: "model_not_found"}, runner.Refused, "selected model"},
 		{"prompt too long", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(400, "Prompt is too long"),
-			lastError: "invalid_request"}, runner.Wrong, "too long"},
+			lastError: "invalid_request"}, runner.Refused, "too long"},
+		{"a refusal after a retry", turnEnd{exit: 1, lines: 9, initSeen: true, retries: retries{count: 1, status: 529},
+			result: &resultLine{subtype: "success", isError: true, stop: "refusal", text: "can't help"}}, runner.Refused,
+			"can't help"},
+		{"the output limit", turnEnd{exit: 1, lines: 9, initSeen: true, result: failed(0, "exceeded"),
+			lastError: "max_output_tokens"}, runner.Refused, "exceeded"},
 		{"error without any hint", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(0, "odd")}, runner.Truncated,
 			"odd"},
 
@@ -145,5 +150,33 @@ func TestClassifyTurn(t *testing.T) {
 				t.Errorf("resetsAt = %v with %s", v.ResetsAt, v.Outcome)
 			}
 		})
+	}
+}
+
+// A fresh session may help where the session is why the API refused, and not where its first request was refused.
+func TestFreshMayHelp(t *testing.T) {
+	t.Parallel()
+	refused := func(status, turns int, kind, stop string) turnEnd {
+		return turnEnd{exit: 1, lines: 3, initSeen: true, lastError: kind,
+			result: &resultLine{subtype: "success", isError: true, status: status, turns: turns, stop: stop, text: "no"}}
+	}
+	continued := refused(413, 1, "invalid_request", "")
+	continued.resumed = true
+	for _, c := range []struct {
+		name string
+		end  turnEnd
+		want bool
+	}{
+		{"refusal", refused(0, 1, "invalid_request", "refusal"), true},
+		{"output limit", refused(0, 4, "max_output_tokens", ""), true},
+		{"first request", refused(400, 1, "unknown", ""), false},
+		{"later request", refused(400, 7, "invalid_request", ""), true},
+		{"first request of a continued session", continued, true},
+		{"too long, without a status", refused(0, 1, "invalid_request", ""), false},
+		{"unknown model", refused(404, 7, "model_not_found", ""), false},
+	} {
+		if got := classifyTurn(c.end); got.Outcome != runner.Refused || got.FreshMayHelp != c.want {
+			t.Errorf("%s: %s, %v", c.name, got.Outcome, got.FreshMayHelp)
+		}
 	}
 }

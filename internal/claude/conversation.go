@@ -262,7 +262,7 @@ func (c *conversation) conclude(stderr string) {
 	}
 	e.protocolSeen = c.agent.protocolSeen.Load()
 	e.result, e.badResult = f.result, f.badResult
-	e.retries, e.limit = f.retries, f.limit
+	e.retries, e.limit, e.resumed = f.retries, f.limit, c.resume
 	e.lastError = f.last.err
 	e.plainText = plainText(stderr, f.strayLine)
 }

@@ -30,6 +30,7 @@ type resultLine struct {
 	denials    []denial
 	structured []byte // nil: none
 	terminal   string // terminal_reason
+	stop       string // stop_reason of the last message
 	cut        bool   // the line was too long to be kept whole
 }
 
@@ -56,6 +57,7 @@ func (f *transcript) onResult(o gjson.Result, line []byte, cut bool) {
 		status:   int(o.Get("api_error_status").Int()),
 		turns:    int(o.Get("num_turns").Int()),
 		terminal: strings.Clone(o.Get("terminal_reason").Str),
+		stop:     strings.Clone(o.Get("stop_reason").Str),
 		cut:      cut,
 	}
 	text := o.Get("result").Str

@@ -16,7 +16,8 @@ type Stop struct {
 	Advice   string    `json:"advice,omitempty"` // advice for the user
 }
 
-// Breaker names the condition that paused a run. An answer at a gate pauses it under the gate's name.
+// Breaker names the condition that paused a run or stopped a task. An answer at a gate pauses the run under the gate's
+// name. The end of an attempt that no counsel helps stops its task under the outcome's name, see runner.Outcome.Own.
 type Breaker string
 
 // These are the breakers. SameError and SameFile stop one task, except that SameError stops the run if

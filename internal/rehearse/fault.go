@@ -21,7 +21,8 @@ type apiFailure struct {
 	retry   string // their error name
 	kind    string // the assistant line's error
 	text    string
-	null    bool // api_error_status is null, as after repeated 529s
+	null    bool   // api_error_status is null, as after repeated 529s
+	stop    string // stop_reason; "": stop_sequence
 }
 
 var apiFailures = map[Outcome]apiFailure{
@@ -36,7 +37,9 @@ var apiFailures = map[Outcome]apiFailure{
 		text: "API Error: 500 api_error. This is a server-side issue, usually temporary — try again in a moment."},
 	Error529: {status: 529, retries: 2, retry: "overloaded", kind: "server_error",
 		text: "API Error: Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary. Try again in a moment.", null: true},
-	Credit:  {status: 400, kind: "billing_error", text: "Credit balance is too low"},
+	Credit: {status: 400, kind: "billing_error", text: "Credit balance is too low"},
+	Refusal: {kind: "invalid_request", text: "API Error: Claude can't help with this. Start a new session to continue.",
+		null: true, stop: "refusal"}, // 2.1.330
 	Limited: {status: 429, kind: "rate_limit"},
 }
 
@@ -131,7 +134,7 @@ func (t *turn) failAPI(ctx context.Context) error {
 		f.text = "You've hit your limit · resets " + t.emitRateLimit("rejected").UTC().Format("3:04pm") + " (UTC)"
 	}
 	l := t.assistant(t.newID(), tokenLine{}, contentPart{Type: "text", Text: f.text})
-	stop := "stop_sequence"
+	stop := cmp.Or(f.stop, "stop_sequence")
 	l.Message.Model, l.Message.StopReason, l.Error = "<synthetic>", &stop, f.kind
 	t.emit(l)
 	r := t.newResultLine("success")

@@ -76,6 +76,7 @@ var faults = map[Outcome]struct {
 		api("400", 0, "billing_error")(t, e, r)
 		want(t, "text", e.result(t).Result, "Credit balance is too low")
 	}},
+	Refusal: {code: 1, look: api("null", 0, "invalid_request")},
 	Limited: {code: 1, more: `"reset_in":"90s",`, look: func(t *testing.T, e agentEnd, r *fixture) {
 		api("429", 0, "rate_limit")(t, e, r)
 		ev := e.of("rate_limit_event")[0]

@@ -24,6 +24,7 @@ const (
 	Error500             Outcome = "error-500"              //
 	Error529             Outcome = "error-529"              // api_error_status null: only api_retry has it
 	Credit               Outcome = "credit"                 // out of credit
+	Refusal              Outcome = "refusal"                // the model refuses
 	Limited              Outcome = "limited"                // usage limit with a reset time
 	Warning              Outcome = "warning"                // near the usage limit, then ok
 	Denial               Outcome = "denial"                 // Runs are denied; exit 0
@@ -42,6 +43,6 @@ const (
 
 // Outcomes lists all outcomes, in the order of docs/rehearsal.md.
 var Outcomes = [...]Outcome{OK, Fail, HangAtStart, Stall, HangAfterResult, Truncated, SplitUTF8, BigLine, Garbage,
-	GarbageOnly, Error400, Error401, Error403, Error429, Error500, Error529, Credit, Limited, Warning, Denial, OverTurns,
-	OverCap, IgnoreSigterm, Orphan, OrphanStdout, Exit137, NoResult, ResultTwice, DiesBeforePrompt,
+	GarbageOnly, Error400, Error401, Error403, Error429, Error500, Error529, Credit, Refusal, Limited, Warning, Denial,
+	OverTurns, OverCap, IgnoreSigterm, Orphan, OrphanStdout, Exit137, NoResult, ResultTwice, DiesBeforePrompt,
 	InterruptedLooksGood, LostSession}

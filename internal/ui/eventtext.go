@@ -156,7 +156,7 @@ func attemptKindText(b event.AttemptStarted) string {
 	case "continue":
 		why = append(why, "more money for the same work")
 	case "again":
-		why = append(why, "once more, the last end was not the task's fault")
+		why = append(why, "once more")
 	case event.WhyChecks:
 		why = append(why, "checks the work of the last attempt, whose turn had ended")
 	}

@@ -1,0 +1,81 @@
+//go:build unix
+
+package e2e
+
+// This file tests runs in which one task of four is in trouble of its own: the others are completed.
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"wavex/internal/fakeapi"
+)
+
+func TestTroubleOfOneTask(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		reply    fakeapi.Reply // to each request of the task
+		says     string        // the CLI's own words
+		outcomes string        // of the task's attempts
+	}{
+		{"refusal", fakeapi.Reply{Text: "I cannot.", Stop: "refusal"}, "Start a new session to continue", "refused refused"},
+		{"output limit", fakeapi.Reply{Text: "on and on", Stop: "max_tokens"}, "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+			"refused refused"},
+		{"400", fakeapi.Fail(400, "messages.0: bad image"), "API Error: 400 messages.0: bad image", "refused"},
+		{"413", fakeapi.Fail(413, "too large"), "Request too large", "refused"},
+		{"long prompt", fakeapi.Fail(400, "prompt is too long: 300000 tokens > 200000 maximum"), "Prompt is too long",
+			"refused"},
+		{"unknown model", fakeapi.Fail(404, "model: "+model), "issue with the selected model", "refused"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			agents := fileWriters(4)
+			agents[1].Then = &c.reply
+			srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
+			r, env := newRepo(t, manyTasks(4, 4)), Env(t, srv)
+			e := r.wavexEnv(env, "run", "plan.json", "--output", "json").end()
+			all, last := e.events(t)
+			if e.exit != 4 || last.Tasks.Completed != 3 || last.Tasks.Failed != 1 {
+				t.Errorf("exit %d, %+v, want 4 with three tasks completed\n%s", e.exit, last.Tasks, e.stderr)
+			}
+			if got := outcomesOf(t, all, "T-002"); got != c.outcomes {
+				t.Errorf("T-002 ended %q, want %q", got, c.outcomes)
+			}
+			sessions := map[string]bool{}
+			for _, m := range srv.Messages(task("T-002")) {
+				sessions[m.Session()] = true
+			}
+			if n := len(strings.Fields(c.outcomes)); len(sessions) != n {
+				t.Errorf("%d sessions for %d attempts", len(sessions), n)
+			}
+			for _, format := range []string{"table", "junit", "html"} {
+				if e := r.wavexEnv(env, "report", "--format", format).end(); !strings.Contains(e.stdout, c.says) {
+					t.Errorf("the report as %s does not say %q:\n%s", format, c.says, e.stdout)
+				}
+			}
+		})
+	}
+}
+
+// outcomesOf returns the outcomes of the attempts at a task.
+func outcomesOf(t *testing.T, all []event, id string) string {
+	t.Helper()
+	var out []string
+	for _, e := range all {
+		var data struct {
+			Task   string
+			Result struct{ Outcome string }
+		}
+		if e.Type == "attempt_ended" {
+			if err := json.Unmarshal(e.Data, &data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if data.Task == id {
+			out = append(out, data.Result.Outcome)
+		}
+	}
+	return strings.Join(out, " ")
+}
