@@ -159,12 +159,17 @@ func decode[T any](a runner.Answer) (v T, why string) {
 
 func unusable(why string) string { return "unusable answer: " + why }
 
-// commonOutcome returns the outcome that all answers have, or "".
-func commonOutcome(answers []runner.Answer) runner.Outcome {
+// failureOf returns why calls gave no result together: Interrupted if one was cut off, else the outcome that all
+// answers have, or "".
+func failureOf(answers []runner.Answer) runner.Outcome {
+	common := answers[0].Outcome
 	for _, a := range answers {
-		if a.Outcome != answers[0].Outcome {
-			return ""
+		switch {
+		case a.Outcome == runner.Interrupted:
+			return runner.Interrupted
+		case a.Outcome != common:
+			common = ""
 		}
 	}
-	return answers[0].Outcome
+	return common
 }

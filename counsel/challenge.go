@@ -36,7 +36,7 @@ type Challenge struct {
 	Conditions []string       `json:"conditions,omitempty"` // which the agent must take care of
 	Experts    []string       `json:"experts,omitempty"`    // that answered
 	Error      string         `json:"error,omitempty"`      // set if no expert answered
-	Failure    runner.Outcome `json:"failure,omitempty"`    // with Error: the outcome of the calls, if all had the same
+	Failure    runner.Outcome `json:"failure,omitempty"`    // with Error: interrupted if one was, else that of all
 	Cost       budget.USD     `json:"cost"`                 // micro-dollars of all calls
 }
 
@@ -105,7 +105,7 @@ func tallyChallenge(experts []Expert, answers []runner.Answer) Challenge {
 	}
 	switch {
 	case len(c.Experts) == 0:
-		c.Error, c.Failure = "nobody answered: "+strings.Join(silent, "; "), commonOutcome(answers)
+		c.Error, c.Failure = "nobody answered: "+strings.Join(silent, "; "), failureOf(answers)
 	case 2*len(stop) >= len(c.Experts):
 		c.Reason = strings.Join(stop, "; ")
 	default:

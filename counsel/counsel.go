@@ -6,6 +6,7 @@ package counsel
 import (
 	"context"
 	"slices"
+	"time"
 
 	"wavex/budget"
 	"wavex/internal/check"
@@ -87,15 +88,18 @@ type Opinion struct {
 // Verdict is the result of a panel. If Unavailable is not empty there is no advice, and the retry
 // goes on with the error alone.
 type Verdict struct {
-	Unavailable string     `json:"unavailable,omitempty"`
-	Analysis    string     `json:"analysis,omitempty"` // for <analysis>
-	Fix         string     `json:"fix,omitempty"`      // for <suggested_fix>
-	Action      Action     `json:"action,omitempty"`
-	Confidence  float64    `json:"confidence,omitempty"`
-	Agreement   float64    `json:"agreement,omitempty"` // 0 to 1: share of the answers with this action and approach
-	Tradeoff    bool       `json:"tradeoff,omitempty"`  // a genuine split: the dissent is as strong as the advice
-	Dissent     []string   `json:"dissent,omitempty"`
-	Opinions    []Opinion  `json:"opinions,omitempty"` // in the order the experts were chosen
-	Chair       *Opinion   `json:"chair,omitempty"`    // the chair's ruling, if a chair was called
-	Cost        budget.USD `json:"cost"`               // micro-dollars of all calls, including failed ones
+	Unavailable string `json:"unavailable,omitempty"`
+	// Failure is the outcome of the calls with Unavailable: interrupted if one was, else the outcome that all had.
+	Failure    runner.Outcome `json:"failure,omitempty"`
+	ResetsAt   time.Time      `json:"resets_at,omitzero"` // of a usage limit (limited only)
+	Analysis   string         `json:"analysis,omitempty"` // for <analysis>
+	Fix        string         `json:"fix,omitempty"`      // for <suggested_fix>
+	Action     Action         `json:"action,omitempty"`
+	Confidence float64        `json:"confidence,omitempty"`
+	Agreement  float64        `json:"agreement,omitempty"` // 0 to 1: share of the answers with this action and approach
+	Tradeoff   bool           `json:"tradeoff,omitempty"`  // a genuine split: the dissent is as strong as the advice
+	Dissent    []string       `json:"dissent,omitempty"`
+	Opinions   []Opinion      `json:"opinions,omitempty"` // in the order the experts were chosen
+	Chair      *Opinion       `json:"chair,omitempty"`    // the chair's ruling, if a chair was called
+	Cost       budget.USD     `json:"cost"`               // micro-dollars of all calls, including failed ones
 }

@@ -65,7 +65,7 @@ type Review struct {
 	Findings []Finding      `json:"findings,omitempty"`
 	Nothing  string         `json:"nothing,omitempty"` // why there was nothing to review
 	Error    string         `json:"error,omitempty"`
-	Failure  runner.Outcome `json:"failure,omitempty"` // with Error: the outcome of the calls, if all had the same
+	Failure  runner.Outcome `json:"failure,omitempty"` // with Error: interrupted if one was, else that of all
 	Cost     budget.USD     `json:"cost"`              // micro-dollars of all calls, including failed ones
 }
 

@@ -23,7 +23,7 @@ var chairProfile string
 // parallel, each with an equal share of the case's cap (with Chair, the chair's share is set
 // aside too). It returns when all calls have ended. An expert whose call fails, times out, panics
 // or answers nonsense is unavailable; its opinion holds the reason and the cost. If no expert
-// answers, Verdict.Unavailable holds the reason.
+// answers, Verdict.Unavailable holds the reason, and Verdict.Failure tells whether the panel was cut off.
 func (p *Panel) Diagnose(ctx context.Context, c Case) Verdict {
 	experts, share, err := p.convene(c.Cap, func(r *Roster) ([]Expert, int) {
 		experts := SelectExperts(r, c)
@@ -36,11 +36,19 @@ func (p *Panel) Diagnose(ctx context.Context, c Case) Verdict {
 		return Verdict{Unavailable: err.Error()}
 	}
 	q := diagnosis(c, share)
-	opinions := make([]Opinion, len(experts))
-	for i, a := range p.askExperts(ctx, experts, q, caseBrief(c)) {
+	opinions, answers := make([]Opinion, len(experts)), p.askExperts(ctx, experts, q, caseBrief(c))
+	for i, a := range answers {
 		opinions[i] = parseOpinion(experts[i].Name, a)
 	}
 	v := Tally(opinions)
+	if v.Unavailable != "" {
+		v.Failure = failureOf(answers)
+	}
+	for _, a := range answers {
+		if v.Failure == runner.Limited && a.ResetsAt.After(v.ResetsAt) {
+			v.ResetsAt = a.ResetsAt
+		}
+	}
 	if p.Chair && v.Unavailable == "" && v.Agreement < 1 {
 		v = p.askChair(ctx, c, v, q)
 	}

@@ -112,6 +112,32 @@ func TestUnavailablePanel(t *testing.T) {
 	same(t, "advice", v.Analysis+v.Fix+string(v.Action)+v.Advice(), "")
 }
 
+// A panel without advice says why there is none: it was cut off, if one call was, or all calls failed in one way.
+func TestFailureOfAPanel(t *testing.T) {
+	t.Parallel()
+	soon := time.Unix(1e9, 0)
+	limited := runner.Answer{Outcome: runner.Limited, ResetsAt: soon}
+	nonsense := runner.Answer{Outcome: runner.Done, Structured: []byte("{}")}
+	for _, c := range []struct {
+		debugger, tester runner.Answer
+		want             runner.Outcome
+		resets           time.Time
+	}{
+		{nonsense, runner.Answer{Outcome: runner.Interrupted}, runner.Interrupted, time.Time{}},
+		{limited, limited, runner.Limited, soon},
+		{nonsense, limited, "", time.Time{}},
+		{nonsense, nonsense, runner.Done, time.Time{}},
+		{opinion(Retry, "replace it", 0.5, 0), runner.Answer{Outcome: runner.Interrupted}, "", time.Time{}},
+	} {
+		f := newFakeCaller(t)
+		f.says("debugger", c.debugger)
+		f.says("tester", c.tester)
+		v := (&Panel{Caller: f}).Diagnose(t.Context(), stuck())
+		same(t, "failure", v.Failure, c.want)
+		same(t, "reset", v.ResetsAt, c.resets)
+	}
+}
+
 func TestPanicIsOneUnavailableOpinion(t *testing.T) {
 	t.Parallel()
 	f := newFakeCaller(t)
@@ -246,6 +272,7 @@ func TestInterrupted(t *testing.T) {
 	v := (&Panel{Caller: f}).Diagnose(ctx, stuck())
 	same(t, "why", v.Unavailable, "no expert answered: debugger: interrupted; tester: interrupted")
 	same(t, "cost", v.Cost, budget.USD(0))
+	same(t, "failure", v.Failure, runner.Interrupted)
 }
 
 func TestEverybodyBlocked(t *testing.T) {

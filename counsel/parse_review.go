@@ -116,12 +116,7 @@ func tallyReview(experts []Expert, answers []runner.Answer) Review {
 	if 2*len(r.Experts) < len(answers) || len(r.Experts) == 0 {
 		r.Error = oneLine(fmt.Sprintf("%d of %d reviewers answered: %s", len(r.Experts), len(answers),
 			strings.Join(r.Silent, "; ")), 600)
-		if slices.ContainsFunc(answers, func(a runner.Answer) bool { return a.Outcome == runner.Interrupted }) {
-			r.Failure = runner.Interrupted
-		} else if len(r.Experts) == 0 {
-			r.Failure = commonOutcome(answers)
-		}
-		r.Findings = nil
+		r.Findings, r.Failure = nil, failureOf(answers)
 		return r
 	}
 	r.Score = math.Round(10*sum/float64(len(r.Experts))) / 10

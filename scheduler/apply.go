@@ -227,6 +227,7 @@ func (s *State) reopen(b event.RunResumed) {
 		t := &s.Tasks[i]
 		t.SameError, t.TransientFailures, t.NotBefore = 0, 0, time.Time{}
 		t.FreeRetries = 0
+		t.cutPanels = 0
 		if again && s.reopens(i, s.selection) {
 			t.Tries, t.RootCause = 0, ""
 			if t.Challenge != nil && !t.Challenge.Go {

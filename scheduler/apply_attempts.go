@@ -197,6 +197,10 @@ func (s *State) applyCounselStarted(b event.CounselStarted) {
 func (s *State) applyCounselEnded(b event.CounselEnded) {
 	s.finish(panelKey(b.Task, b.Panel), b.Verdict.Cost, 0, false)
 	s.learnCost(b.Task, b.Verdict.Cost, false)
+	s.Stop = cmp.Or(s.Stop, b.Stop)
+	if b.PauseUntil.After(s.PauseUntil) {
+		s.PauseUntil = b.PauseUntil
+	}
 	i, ok := s.Index(b.Task)
 	if !ok || s.Tasks[i].Status != event.Advising {
 		return
@@ -205,6 +209,12 @@ func (s *State) applyCounselEnded(b event.CounselEnded) {
 	s.vacate(i)
 	t.Cost += b.Verdict.Cost
 	t.CounselCost += b.Verdict.Cost
+	if b.Again {
+		t.cutPanels++
+		s.move(i, s.unlessBlocked(i, event.Advising))
+		return
+	}
+	t.cutPanels = 0
 	if t.Advice != nil && t.Advice.Fix != "" {
 		t.PastAdvice = append(t.PastAdvice, t.Advice.Advice())
 	}

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"time"
 
@@ -93,10 +92,11 @@ func decideStart(s *State, now time.Time) (ev event.Body, waiting bool) {
 	if body, wait := decidePrecheck(s); body != nil || wait {
 		return body, true
 	}
-	if len(s.queue.panels) > 0 {
-		return decidePanel(s, int(s.queue.panels[0])), false
+	body, kept := decidePanels(s)
+	if body != nil {
+		return body, false
 	}
-	return decideAttempt(s, now)
+	return decideAttempt(s, now, kept)
 }
 
 func decideWave(s *State) event.Body {
@@ -122,8 +122,8 @@ func decideWave(s *State) event.Body {
 }
 
 // decideAttempt returns the start of the first queued task that may start now. waiting reports whether a
-// task waits for a time, or for a file or money that others hold.
-func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
+// task waits for a time, or for a file or money that others hold or that is kept for panels.
+func decideAttempt(s *State, now time.Time, kept keptMoney) (ev event.Body, waiting bool) {
 	pick, command := -1, -1
 	ready := 0
 	var share []int // agents' tasks that could start and have no reservation
@@ -147,6 +147,10 @@ func decideAttempt(s *State, now time.Time) (ev event.Body, waiting bool) {
 		if s.Tasks[i].Turn != nil {
 			pick = i // its checks cost nothing, so no limit may hold them back
 			return noneNext
+		}
+		if s.Plan.Tasks[i].Command == "" && kept.from(s.groupOf(i)) {
+			waiting = true
+			return nextTask
 		}
 		if pick < 0 {
 			pick = i
@@ -251,39 +255,6 @@ func (s *State) taskBudget(i int) budget.USD {
 // nonce of the wavex session, so ids are unique, also after an older .loop was restored.
 func sessionID(run, task string, attempt int) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "wavex:%s/%s/%d", run, task, attempt)).String()
-}
-
-// panelCap bounds the cost of one panel.
-const panelCap = budget.Dollar
-
-const noMoneyForPanel = "no money left for a panel"
-
-// decidePanel convenes a panel for a stuck task, or records why it is skipped.
-func decidePanel(s *State, i int) event.Body {
-	t, id := &s.Tasks[i], s.Plan.Tasks[i].ID
-	if !s.Config.Counsel { // an earlier session had it on
-		return event.CounselSkipped{Task: id, Reason: "counsel is off"}
-	}
-	if s.Config.Holdout > 0 && chance(s.Config.Run, id, t.Attempts) < s.Config.Holdout {
-		return event.CounselSkipped{Task: id, Reason: "holdout"}
-	}
-	cap, short := s.share(t.Wave, 1, panelCap)
-	if g := s.groupOf(i); short == nil && g != nil && g.plan.BudgetUSD > 0 {
-		cap = min(cap, g.available())
-	}
-	ev := event.CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap,
-		Thorough: t.Stuck >= 3}
-	if short != nil || cap < budget.MinReservation || s.admits(jobOf(ev)) != nil {
-		return event.CounselSkipped{Task: id, Reason: noMoneyForPanel}
-	}
-	return ev
-}
-
-// chance returns a number in [0, 1) that is a function of the attempt.
-func chance(run, task string, attempt int) float64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s/%s/%d", run, task, attempt)
-	return float64(h.Sum64()>>11) / (1 << 53)
 }
 
 // nextWake returns the time at which the loop must decide again without a message, or zero if only a

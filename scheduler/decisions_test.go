@@ -296,8 +296,12 @@ func (f fate) Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict {
 	d := f.of("panel", c.Task, c.Attempt)
 	v := counsel.Verdict{Action: oneOf(d, counsel.Retry, counsel.Retry, counsel.Amend, counsel.Abandon),
 		Analysis: "because", Fix: "otherwise", Confidence: d.Float64(), Cost: min(c.Cap, budget.USD(d.IntN(50_000)))}
-	if d.oneIn(5) || !f.wait(ctx, time.Minute, "panel", c.Task, c.Attempt) {
-		return counsel.Verdict{Unavailable: "busy", Cost: v.Cost}
+	if d.oneIn(5) {
+		return counsel.Verdict{Unavailable: "busy", Cost: v.Cost,
+			Failure: oneOf(d, "", "", runner.Throttled, runner.Truncated, runner.Unauthorised)}
+	}
+	if !f.wait(ctx, time.Minute, "panel", c.Task, c.Attempt) {
+		return counsel.Verdict{Unavailable: "stopped", Cost: v.Cost, Failure: runner.Interrupted}
 	}
 	return v
 }

@@ -250,8 +250,8 @@ func TestLateCostsBeforeAMoneyStop(t *testing.T) {
 	}
 }
 
-// A panel is skipped for want of money only after a search for costs: the worker of a lost attempt may have told less.
-func TestLateCostsBeforeAPanelIsSkipped(t *testing.T) {
+// A run stops for want of money for a panel only after a search for costs: a lost attempt may have cost less.
+func TestLateCostsBeforeAPanelGetsNoMoney(t *testing.T) {
 	t.Parallel()
 	for cost, want := range map[budget.USD]int{1000: 0, 20*budget.Dollar - budget.MinReservation - 1000: 1} {
 		c := onWorkers()
@@ -262,9 +262,9 @@ func TestLateCostsBeforeAPanelIsSkipped(t *testing.T) {
 		var asked []event.CostCorrected
 		b.LateCosts = tells("a", 1, cost, &asked)
 		b.run(t)
-		skipped := of[event.CounselSkipped](b.journal)
-		if len(skipped) != want || len(b.panel.cases) != 1-want || len(asked) != 1 {
-			t.Errorf("%s: skipped %+v, %d panels, asked for %+v", cost, skipped, len(b.panel.cases), asked)
+		stopped := of[event.Draining](b.journal)
+		if len(stopped) != want || len(b.panel.cases) != 1-want || len(asked) != 1 {
+			t.Errorf("%s: stopped %+v, %d panels, asked for %+v", cost, stopped, len(b.panel.cases), asked)
 		}
 	}
 }

@@ -52,8 +52,8 @@ func (s *State) SettleUnfinished(from Recovery) []event.Body {
 		switch o := s.openWork[key].(type) {
 		case event.CounselStarted:
 			cost := from.Cost(o.Task, strings.TrimPrefix(key, o.Task+"/"), o.Cap)
-			b = event.CounselEnded{Task: o.Task, Panel: o.Panel,
-				Verdict: counsel.Verdict{Unavailable: "wavex ended before the panel did", Cost: cost}}
+			b = event.CounselEnded{Task: o.Task, Panel: o.Panel, Again: true, Verdict: counsel.Verdict{
+				Unavailable: interruptedEarlier, Failure: runner.Interrupted, Cost: cost}}
 		case event.PrecheckStarted:
 			b = event.PrecheckEnded{Task: o.Task, Key: o.Key, N: o.N, Challenge: counsel.Challenge{Error: interruptedEarlier,
 				Failure: runner.Interrupted, Cost: from.Cost("", calls, o.Cap)}}

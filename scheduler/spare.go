@@ -123,13 +123,14 @@ func decideSpare(s *State, now time.Time) event.Body {
 
 // obsoleteSpares returns the spares that must end: those whose attempt is no longer the next one, those
 // whose attempt would now have a cap where the spare has none, or the reverse, and all of them if
-// their reservations change the kind of the next decision.
+// a panel waits for money or their reservations change the kind of the next decision.
 func obsoleteSpares(s *State, now time.Time) []event.SpareStarted {
 	if len(s.openSpares) == 0 {
 		return nil
 	}
 	free := s.withoutSpares()
 	if s.Stop != nil || s.Phase == Ended || s.openQuestion != nil || now.Before(s.PauseUntil) ||
+		slices.ContainsFunc(s.queue.panels, s.panelWaits) ||
 		reflect.TypeOf(decideNext(s, now)) != reflect.TypeOf(decideNext(free, now)) {
 		return s.openSpares
 	}

@@ -126,15 +126,15 @@ func TestSpareWaitsForTheAPI(t *testing.T) {
 func TestSpareEndsForAPanel(t *testing.T) {
 	t.Parallel()
 	c := spareConfig()
-	c.Limits.USD = 30_000
+	c.Limits.USD = 3 * budget.Dollar
 	b := spareFixture(t, c, "a", "b", "c")
 	for i := range b.State.Plan.Tasks {
-		b.State.Plan.Tasks[i].Estimate.USD = 5_000 // so that all may start
+		b.State.Plan.Tasks[i].Estimate.USD = budget.Dollar / 2 // so that all may start
 	}
 	hold := make(chan struct{})
 	b.runner.gates["b"] = hold
 	fail := wrong("no")
-	fail.Cost = 10_000 // the whole reservation
+	fail.Cost = budget.Dollar // the whole reservation
 	b.runner.results["a"] = []runner.Result{fail, {Outcome: runner.Done}}
 	b.Views = []View{viewOf(func(e event.Event) {
 		if _, ok := e.Body.(event.CounselStarted); ok {

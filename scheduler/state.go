@@ -25,6 +25,7 @@ type Task struct {
 	Tries             int // first try and retries; MaxRetries bounds it
 	TransientFailures int // starts in a row that failed through no fault of the task
 	FreeRetries       int // attempts that were refused or broke off, which do not count as tries
+	cutPanels         int // panels in a row that were cut off
 	Stuck             int // stuckCount
 	Slot              int // of the running attempt or panel; -1: none
 

@@ -1136,7 +1136,8 @@ func TestEndsOfOpenWork(t *testing.T) {
 		ok := false
 		switch b := b.(type) {
 		case event.CounselEnded:
-			ok = b.Task == "A" && b.Panel == 2 && b.Verdict.Cost == 5 && b.Verdict.Unavailable != ""
+			ok = b.Task == "A" && b.Panel == 2 && b.Verdict.Cost == 5 && b.Verdict.Unavailable != "" && b.Again &&
+				b.Verdict.Failure == runner.Interrupted
 		case event.PrecheckEnded:
 			ok = b.Task == "A" && b.Key == "k" && b.N == 3 && b.Challenge.Cost == 7 &&
 				b.Challenge.Failure == runner.Interrupted && b.Challenge.Error != ""

@@ -54,7 +54,7 @@ func (r *running) startWork(e event.Event) {
 		c := r.Case(r.s, i, b)
 		r.runJob(func() message {
 			v := r.runPanel(c)
-			return func() event.Body { return event.CounselEnded{Task: b.Task, Panel: b.Panel, Verdict: v} }
+			return func() event.Body { return onPanel(r.s, b, v, r.Now(), r.Jitter()) }
 		})
 	}
 }

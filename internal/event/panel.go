@@ -1,6 +1,8 @@
 package event
 
 import (
+	"time"
+
 	"wavex/budget"
 	"wavex/counsel"
 )
@@ -15,11 +17,14 @@ type CounselStarted struct {
 	Thorough bool       `json:"thorough,omitempty"`
 }
 
-// CounselEnded records the panel's verdict. The task is pending again.
+// CounselEnded records the panel's verdict and its consequences. The task is pending, or waits for another panel.
 type CounselEnded struct {
-	Task    string          `json:"task"`
-	Panel   int             `json:"panel"`
-	Verdict counsel.Verdict `json:"verdict"`
+	Task       string          `json:"task"`
+	Panel      int             `json:"panel"`
+	Verdict    counsel.Verdict `json:"verdict"`
+	Again      bool            `json:"again,omitempty"` // the panel was cut off and is convened again
+	PauseUntil time.Time       `json:"pause_until,omitzero"`
+	Stop       *Stop           `json:"stop,omitempty"`
 }
 
 // CounselSkipped says why a stuck task is retried without a panel.

@@ -76,6 +76,8 @@ func (c *CounselStats) trials(attempts []AttemptRecord) (done []counsel.Trial) {
 		for _, v := range a.Counsel {
 			switch {
 			case open == nil || v.Skipped != "":
+			case v.Again:
+				open.Cost += v.Verdict.Cost
 			case v.Verdict.Unavailable != "":
 				c.Silent++
 				c.SilentCost += v.Verdict.Cost

@@ -53,6 +53,10 @@ func TestCounselStatsOf(t *testing.T) {
 		{name: "advised and passed", tape: new(eventList).runStarted().attemptEnded("a", "wrong", adv).counselEnded("a",
 			"").attemptEnded("a", "done", done),
 			with: arm{1, 1, 107}, runs: 1},
+		{name: "advised by the second panel", tape: new(eventList).runStarted().attemptEnded("a", "wrong", adv).add(
+			event.CounselEnded{Task: "a", Again: true, Verdict: counsel.Verdict{Unavailable: "cut off", Cost: 3}}).counselEnded(
+			"a", "").attemptEnded("a", "done", done),
+			with: arm{1, 1, 110}, runs: 1},
 		{name: "held out", tape: new(eventList).runStarted().attemptEnded("a", "wrong", adv).planTask("a").attemptEnded("a",
 			"done", done),
 			without: arm{1, 1, 100}, runs: 1},

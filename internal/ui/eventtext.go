@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
@@ -256,8 +255,9 @@ func retryText(b event.AttemptEnded, s *scheduler.State) string {
 }
 
 // adviceLines describes a panel's verdict: the experts, the first line of their advice, and how far they
-// agree. Further lines hold dissent.
-func adviceLines(v counsel.Verdict) []string {
+// agree. Further lines hold dissent, or the stop that follows.
+func adviceLines(b event.CounselEnded, s *scheduler.State) []string {
+	v := b.Verdict
 	var asked, silent []string
 	for _, o := range v.Opinions {
 		if o.Unavailable != "" {
@@ -272,7 +272,15 @@ func adviceLines(v counsel.Verdict) []string {
 	}
 	l += " | " + v.Cost.Spent()
 	if v.Unavailable != "" {
-		return []string{l + " | unavailable: " + fitText(v.Unavailable) + "; the retry goes on with the error alone"}
+		follows := "the retry goes on with the error alone"
+		if b.Again {
+			follows = "the panel is asked again"
+		}
+		lines := []string{l + " | unavailable: " + fitText(v.Unavailable) + "; " + follows}
+		if b.Stop != nil {
+			lines = append(lines, stopLines(*b.Stop, s)...)
+		}
+		return lines
 	}
 	l += fmt.Sprintf(" | agreement %.0f%%", 100*v.Agreement)
 	if v.Tradeoff {

@@ -128,7 +128,7 @@ func (v *plain) Event(e event.Event, s *scheduler.State) {
 		say(fmt.Sprintf("%s counsel %d: convened after attempt %d%s", fitText(b.Task), b.Panel, b.Attempt,
 			counselStartedText(b)))
 	case event.CounselEnded:
-		for _, l := range adviceLines(b.Verdict) {
+		for _, l := range adviceLines(b, s) {
 			say(fmt.Sprintf("%s counsel %d: %s", fitText(b.Task), b.Panel, l))
 		}
 	case event.CounselSkipped:

@@ -332,7 +332,7 @@ func (v *LiveView) eventRows(e event.Event, s *scheduler.State) (rows []row, tab
 			whole(markWarn, stopLines(*b.Stop, s)...)
 		}
 	case event.CounselEnded:
-		for _, l := range adviceLines(b.Verdict) {
+		for _, l := range adviceLines(b, s) {
 			whole(markPanel, taskLabel(s, b.Task)+"  "+l)
 		}
 	case event.CounselSkipped:

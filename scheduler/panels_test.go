@@ -1,0 +1,174 @@
+package scheduler
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"wavex/budget"
+	"wavex/counsel"
+	"wavex/internal/event"
+	"wavex/runner"
+)
+
+// costly is a failed attempt that has used up nearly all of a cap.
+func costly(cost budget.USD) runner.Result {
+	r := wrong("no")
+	r.Cost = cost
+	return r
+}
+
+// A panel waits for money that others hold, and no agent's attempt takes it meanwhile. A command needs none.
+func TestPanelWaitsForReservedMoney(t *testing.T) {
+	t.Parallel()
+	c := testConfig()
+	c.Parallel, c.Limits.USD = 2, 10*budget.Dollar
+	b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c"), `{"id":"d","subject":"d","command":"true"}`)),
+		c)
+	held := make(chan struct{})
+	b.runner.gates["b"] = held
+	b.runner.results["a"] = []runner.Result{costly(49 * budget.Dollar / 10), {Outcome: runner.Done}}
+	b.Views = []View{viewOf(func(e event.Event) {
+		if a, ok := e.Body.(event.AttemptEnded); ok && a.Task == "d" {
+			close(held)
+		}
+	})}
+	end := b.run(t)
+	started := of[event.CounselStarted](b.journal)
+	if end.Status != event.RunComplete || len(of[event.CounselSkipped](b.journal)) != 0 || len(started) != 1 ||
+		started[0].Cap != panelCap {
+		t.Fatalf("%+v, panels %+v", end, started)
+	}
+	for _, a := range of[event.AttemptStarted](b.journal) {
+		if a.Attempt > 1 && !a.Advised {
+			t.Errorf("a retry without advice: %+v", a)
+		}
+	}
+	if got := b.runner.order(); slices.Index(got, "c") < slices.Index(got, "d") {
+		t.Errorf("c took the money of the panel: %v", got)
+	}
+}
+
+// Only the tasks of a group wait with a panel that needs the money of their group.
+func TestPanelWaitsForTheMoneyOfItsGroup(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, `{"name": "p", "version": 1, "tasks": [{"id": "g", "foreach": {"items": ["x", "y", "z"],
+		"budgetUSD": 2}, "subject": "Do ${item}"}, {"id": "a", "subject": "a"}]}`))
+	s.Config = testConfig()
+	s.Ledger = budget.NewLedger(s.Config.Limits)
+	s.Limiter = newLimiter(4)
+	x, y, a := 0, 1, len(s.Tasks)-1
+	g := s.groupOf(x)
+	if g == nil || s.groupOf(a) != nil {
+		t.Fatalf("the tasks are %+v", s.Plan.Tasks)
+	}
+	s.move(y, event.InProgress)
+	s.occupy(y, 0)
+	if err := s.purse(job{task: s.Plan.Tasks[y].ID}).reserve(job{key: "y", cap: 19 * budget.Dollar / 10}); err != nil {
+		t.Fatal(err)
+	}
+	s.move(x, event.Advising)
+	body, kept := decidePanels(s)
+	if body != nil || !kept.from(g) || kept.from(nil) {
+		t.Errorf("%+v, keeps %+v", body, kept)
+	}
+	s.purse(job{task: s.Plan.Tasks[y].ID}).commit("y", budget.Dollar, 0, true)
+	if body, _ = decidePanels(s); body.(event.CounselStarted).Cap != budget.Dollar {
+		t.Errorf("%+v", body)
+	}
+}
+
+// A run that has no money for a panel stops, and the resume with more begins with the panel.
+func TestPanelAfterMoreMoney(t *testing.T) {
+	t.Parallel()
+	p, c := mustPlan(t, planText(task("a"))), testConfig()
+	c.Limits.USD = budget.Dollar
+	b := newFixture(t, p, c)
+	b.runner.results["a"] = []runner.Result{costly(budget.Dollar)}
+	if end := b.run(t); end.ExitCode != 3 || len(of[event.CounselSkipped](b.journal)) != 0 {
+		t.Fatalf("%+v", end)
+	}
+	c.Limits.USD = 5 * budget.Dollar
+	again := newFixture(t, p, c)
+	if err := again.State.Replay(b.journal.events); err != nil {
+		t.Fatal(err)
+	}
+	again.StartEvent = event.RunResumed{Config: c}
+	end := again.run(t)
+	if started := of[event.AttemptStarted](again.journal); end.Status != event.RunComplete || len(started) != 1 ||
+		!started[0].Advised {
+		t.Errorf("%+v, %+v", end, started)
+	}
+}
+
+// A panel that was cut off is convened again, at most once more by the same cause in a session.
+func TestOnPanel(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	for _, c := range []struct {
+		name    string
+		verdict counsel.Verdict
+		cuts    int
+		stopped bool
+		again   bool
+		pause   bool
+		stop    event.RunStatus
+	}{
+		{name: "advice", verdict: counsel.Verdict{Fix: "so"}},
+		{name: "nonsense", verdict: counsel.Verdict{Unavailable: "x", Failure: runner.Done}},
+		{name: "cut off", verdict: counsel.Verdict{Unavailable: "x", Failure: runner.Interrupted}, again: true},
+		{name: "cut off, not by wavex", verdict: counsel.Verdict{Unavailable: "x", Failure: runner.Interrupted}, cuts: 1},
+		{name: "stopped again", verdict: counsel.Verdict{Unavailable: "x", Failure: runner.Interrupted}, cuts: 1,
+			stopped: true, again: true},
+		{name: "killed", verdict: counsel.Verdict{Unavailable: "x", Failure: runner.Truncated}, again: true},
+		{name: "killed twice", verdict: counsel.Verdict{Unavailable: "x", Failure: runner.Truncated}, cuts: 1},
+		{name: "throttled", verdict: counsel.Verdict{Unavailable: "x", Failure: runner.Throttled}, again: true, pause: true},
+		{name: "throttled twice", verdict: counsel.Verdict{Unavailable: "x", Failure: runner.Throttled}, cuts: 1, again: true,
+			stop: event.RunLimited},
+		{name: "limited", verdict: counsel.Verdict{Unavailable: "x", Failure: runner.Limited,
+			ResetsAt: now.Add(9 * time.Hour)}, again: true, stop: event.RunLimited},
+		{name: "limited for a moment", verdict: counsel.Verdict{Unavailable: "x", Failure: runner.Limited,
+			ResetsAt: now.Add(time.Minute)}, again: true, pause: true},
+		{name: "logged out", verdict: counsel.Verdict{Unavailable: "x", Failure: runner.Unauthorised}, again: true,
+			stop: event.RunBlocked},
+	} {
+		s := NewState(mustPlan(t, planText(task("a"))))
+		s.Config.WaitForReset, s.Tasks[0].cutPanels = time.Hour, c.cuts
+		if c.stopped {
+			s.Stop = event.Interrupt("SIGTERM", 143)
+		}
+		got := onPanel(s, event.CounselStarted{Task: "a", Panel: 1}, c.verdict, now, 0.5)
+		if got.Again != c.again || got.PauseUntil.After(now) != c.pause || (got.Stop != nil) != (c.stop != "") ||
+			got.Stop != nil && got.Stop.Status != c.stop {
+			t.Errorf("%s: %+v, %+v", c.name, got, got.Stop)
+		}
+	}
+}
+
+// A panel that was cut off costs, and the retry waits for the next one. Its experts count as never asked.
+func TestCutPanelIsConvenedAgain(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"))))
+	s.Config, s.Limiter = testConfig(), newLimiter(1)
+	s.Ledger = budget.NewLedger(s.Config.Limits)
+	s.move(0, event.Advising)
+	for n, v := range []counsel.Verdict{
+		{Unavailable: "x", Failure: runner.Interrupted, Cost: 7,
+			Opinions: []counsel.Opinion{{Expert: "e", Unavailable: "x"}}},
+		{Fix: "so", Cost: 5}} {
+		body, _ := decidePanels(s)
+		start, ok := body.(event.CounselStarted)
+		if !ok || start.Panel != n+1 || len(s.Tasks[0].Consulted) != 0 {
+			t.Fatalf("%+v, consulted %v", body, s.Tasks[0].Consulted)
+		}
+		for k, e := range []event.Body{start, onPanel(s, start, v, time.Unix(0, 0), 0)} {
+			if err := s.apply(event.Event{Seq: int64(2*n + k + 1), Body: e}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if a := &s.Tasks[0]; a.Status != event.Pending || a.Advice == nil || a.Cost != 12 || s.Ledger.Spent() != 12 ||
+		s.Ledger.Reserved() != 0 || a.Slot != -1 {
+		t.Errorf("%+v, spent %s", a, s.Ledger.Spent())
+	}
+}
