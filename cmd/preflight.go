@@ -88,7 +88,7 @@ var minAuthStatus = statement.Version{Major: 2, Minor: 1, Patch: 197}
 
 // checkCLI checks the CLI before use: the file behind its links, its version, and whether the statements
 // that wavex relies on hold. The whole run uses this file, because the CLI changes the target of
-// its link while it is in use.
+// its link while it is in use; if an update removes the file, Find returns the new one.
 func checkCLI(ctx context.Context, a *agent.Agent, env []string, std Stdio) (support.Program, error) {
 	p, c := doctor.CLI(ctx, a.Argv[0], env, answerTimeout)
 	if c.Status == doctor.Fail {
@@ -142,7 +142,7 @@ func findAgent(o *runOptions, name string, needed bool) (agent.Agent, error) {
 		return a, usage("--scenario is for --agent rehearse")
 	}
 	found, err := findClaude(o.claude)
-	a.Argv = []string{found}
+	a.Argv, a.Find = []string{found}, func() (string, error) { return findClaude(o.claude) }
 	if err != nil && needed {
 		return a, usererr.Blocked(fmt.Errorf(
 			"the claude CLI %q %s; install it with: %s, or try it without an account: the same command with --agent rehearse",

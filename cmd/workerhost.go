@@ -56,7 +56,7 @@ func (h *workerHost) look(ctx context.Context) error {
 	if err != nil {
 		return usererr.Blocked(fmt.Errorf("the claude CLI %q %s", found, claudeProblem(err)))
 	}
-	h.agent.Argv = []string{found}
+	h.agent.Argv, h.agent.Find = []string{found}, func() (string, error) { return findClaude(h.opts.claude) }
 	env := proc.EnvironPass(os.Environ(), h.opts.pass, nil)
 	p, err := checkCLI(ctx, &h.agent, env, h.std)
 	if err != nil {

@@ -6,6 +6,11 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -78,4 +83,30 @@ func outcomesOf(t *testing.T, all []event, id string) string {
 		}
 	}
 	return strings.Join(out, " ")
+}
+
+// The CLI's updater moves the link and removes the old version while an attempt works. The next one has the new version.
+func TestUpdateOfTheCLI(t *testing.T) {
+	t.Parallel()
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: fileWriters(2)})
+	r := newRepo(t, manyTasksPlan{n: 2, parallel: 1, model: model, chained: true, isolation: "shared"}.String())
+	bin := t.TempDir()
+	version := func(name, update string) string {
+		path := filepath.Join(bin, name)
+		script := fmt.Sprintf("#!/bin/sh\n%s\nexec %s \"$@\"\n", update, r.cli.path)
+		if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	link, next := filepath.Join(bin, "claude"), version("new", "")
+	before := version("old", fmt.Sprintf("test -z \"$WAVEX_TASK\" || { ln -sfn %s %s; rm -f %s/old; }", next, link, bin))
+	if err := os.Symlink(before, link); err != nil {
+		t.Fatal(err)
+	}
+	r.cli.path = link
+	e := r.wavex(srv, "run", "plan.json").end()
+	if _, err := os.Stat(before); e.exit != 0 || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("exit %d, the old version: %v\n%s", e.exit, err, e.stderr)
+	}
 }

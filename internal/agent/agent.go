@@ -28,8 +28,9 @@ const (
 type Agent struct {
 	Name     string // Claude or Rehearsal
 	Argv     []string
-	Scenario *rehearse.Scenario   // nil means that the rehearsal agent chooses by itself
-	Support  statement.SupportSet // on the program; nil means that nothing is known
+	Find     func() (string, error) // as in claude.Agent
+	Scenario *rehearse.Scenario     // nil means that the rehearsal agent chooses by itself
+	Support  statement.SupportSet   // on the program; nil means that nothing is known
 }
 
 // IsRehearsal reports whether it is the rehearsal agent.

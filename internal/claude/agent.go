@@ -6,6 +6,10 @@ package claude
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +24,9 @@ type Agent struct {
 	runner.Host
 	// Argv is the program and the arguments before the flags: ["claude"], or [self, "agent"].
 	Argv []string
+	// Find returns the program again if its file is gone, as after an update of the CLI; nil: the file does not move. It
+	// is safe for concurrent use.
+	Find func() (string, error)
 	// Name is the agent's name in messages; "" means "claude".
 	Name string
 	// Run is the run id that marks the processes of Ask; attempts have their own.
@@ -43,4 +50,17 @@ type Agent struct {
 	NewSession func() string
 
 	protocolSeen atomic.Bool // a process has printed a line of the CLI's protocol
+}
+
+// program returns Argv, with the file that Find returns if its own is gone.
+func (a *Agent) program() []string {
+	if a.Find == nil || len(a.Argv) == 0 {
+		return slices.Clone(a.Argv)
+	}
+	if _, err := os.Stat(a.Argv[0]); errors.Is(err, fs.ErrNotExist) {
+		if found, err := a.Find(); err == nil {
+			return append([]string{found}, a.Argv[1:]...)
+		}
+	}
+	return slices.Clone(a.Argv)
 }

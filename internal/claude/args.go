@@ -35,7 +35,7 @@ func (t *turn) attemptArgs(resume bool) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := append(append([]string{}, t.Argv...), flags...)
+	args := append(t.program(), flags...)
 	args = append(args, sessionFlags(t.req.Session, resume)...)
 	if resume && t.Support.Holds(statement.SystemPromptSnapshot) {
 		args = append(args, "--system-prompt-snapshot", "off")

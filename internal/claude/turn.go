@@ -199,7 +199,7 @@ func (a *Agent) runQuestion(ctx context.Context, q runner.Question) runner.Answe
 	if len(q.Tools) > 0 {
 		k.transcript.calls = &toolCalls{}
 	}
-	k.argv, k.env = append(append([]string{}, a.Argv...), args...), a.Environ(add)
+	k.argv, k.env = append(a.program(), args...), a.Environ(add)
 	k.run(ctx)
 	return questionAnswer(q, k.end, k.transcript, q.Cap)
 }
