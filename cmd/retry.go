@@ -17,8 +17,8 @@ func newRetry(std Stdio) *cobra.Command {
 		Use:   "retry TASK...",
 		Short: "Give failed tasks of the unfinished run another chance",
 		Long: `retry continues the run in .loop/ of the project directory with the named tasks
-and their blockers. Other tasks that failed stay failed, and tasks that wait for
-the named ones start with the next wavex resume. Limits keep their
+and their blockers. Tasks that wait for the named ones start with the next
+wavex resume, which leaves all other failed tasks as they are. Limits keep their
 values unless given; +N raises one.
 ` + codesHelp,
 		Example: "  wavex retry T-003\n  wavex retry T-003 T-007 --budget +2",

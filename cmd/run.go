@@ -136,7 +136,8 @@ func newResume(std Stdio) *cobra.Command {
 		Use:   "resume [PLAN]",
 		Short: "Continue the unfinished run",
 		Long: `resume continues the run in .loop/ of the project directory: completed tasks
-stay completed, interrupted ones start again, failed ones get another chance.
+stay completed, interrupted ones start again; failed ones stay so until they
+are edited in the plan, or named by wavex retry.
 The plan is the one the run was started with, read again: after an edit only
 the changed tasks and their dependents run again. Limits keep their values
 unless given; +N raises one.

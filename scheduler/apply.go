@@ -33,7 +33,7 @@ func (s *State) clear() {
 	s.frontier = dag.NewFrontier(p.Graph)
 	s.irreversibleTasks = s.findIrreversible()
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
-	s.slots, s.openSpares = slots{}, nil
+	s.slots, s.openSpares, s.deferral = slots{}, nil, deferral{}
 	s.groups = map[string]*group{}
 	s.strays = map[string]*numbers{}
 	s.openWork, s.atCap = map[string]event.Body{}, map[string]cappedAttempt{}
@@ -108,6 +108,9 @@ func (s *State) apply(e event.Event) error {
 		s.setLimits()
 	case event.WaveStarted:
 		s.Wave, s.warming = min(b.Wave, s.Waves), s.Config.Stagger == event.Staggered
+		if b.Last {
+			s.endDeferral()
+		}
 	case event.WaveWarmed:
 		s.warming = false
 	case event.AttemptStarted:
@@ -199,6 +202,7 @@ func (s *State) startSession(c event.Config, at time.Time) {
 	s.Gate, s.ExitSignal, s.Regressions = nil, false, nil
 	s.Evidence = nil
 	s.Limiter = newLimiter(c.Parallel)
+	s.deferStuck()
 	s.requeue()
 }
 
@@ -208,35 +212,6 @@ func (s *State) endPhase() {
 	if s.Phase != Ended {
 		s.Phase = Executing
 	}
-}
-
-// reopen undoes the decisions that hold only until the end of a session: after a stop, breakers are
-// half open, and after an end or a stopped task, failed tasks get another chance, as with make. So do those that a
-// session is limited to. Tasks that used the outputs of their groups run again.
-func (s *State) reopen(b event.RunResumed) {
-	again, users := s.reopensFailed(s.selection), b.Users
-	if users == nil { // not recorded
-		users = s.usersOfResumed(s.selection)
-	}
-	if len(s.groups) > 0 { // failed tasks that groups allowed may count as completed
-		defer s.resetFrontier()
-	}
-	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
-	s.noteDone()
-	for i := range s.Tasks {
-		t := &s.Tasks[i]
-		t.SameError, t.TransientFailures, t.NotBefore = 0, 0, time.Time{}
-		t.FreeRetries = 0
-		t.cutPanels = 0
-		if again && s.reopens(i, s.selection) {
-			t.Tries, t.RootCause = 0, ""
-			if t.Challenge != nil && !t.Challenge.Go {
-				t.Challenge = nil // asked again
-			}
-			s.move(i, event.Pending)
-		}
-	}
-	s.reopenUsers(users)
 }
 
 // resetFrontier rebuilds the frontier from the statuses.
@@ -262,16 +237,16 @@ func (s *State) requeue() {
 		}
 	}
 	for i := range s.Tasks {
-		if s.Tasks[i].Status == event.Advising && s.Selected(i) {
+		if s.Tasks[i].Status == event.Advising && s.mayStart(i) {
 			s.queue.panels = append(s.queue.panels, int32(i))
 		}
 	}
 }
 
-// enqueue queues a pending task that is selected if its blockers are completed. A task that has begun goes first, while
+// enqueue queues a pending task that may start if its blockers are completed. A task that has begun goes first, while
 // its session is cached and its advice is fresh.
 func (s *State) enqueue(i int) {
-	if s.frontier.UnmetBlockers(i) == 0 && s.Selected(i) {
+	if s.frontier.UnmetBlockers(i) == 0 && s.mayStart(i) {
 		list, group := s.queueIndex(s.Tasks[i].Wave), s.limitedGroup(i)
 		if s.Tasks[i].Tries > 0 {
 			s.queue.setFirst(list, group, i)
@@ -291,7 +266,8 @@ func (s *State) queueIndex(wave int) int {
 func (s *State) move(i int, to event.Status) {
 	t := &s.Tasks[i]
 	from := t.Status
-	t.Status, t.Stop, t.OverBudget = to, nil, false
+	t.Status, t.Stop = to, nil
+	t.OverBudget, t.outOfRetries = false, false
 	if to.Finished() && !from.Finished() {
 		s.endStreak(i)
 	}
@@ -316,7 +292,7 @@ func (s *State) move(i int, to event.Status) {
 	case event.Pending:
 		s.enqueue(i)
 	case event.Advising:
-		if s.Selected(i) {
+		if s.mayStart(i) {
 			s.queue.panels = append(s.queue.panels, int32(i))
 		}
 	}

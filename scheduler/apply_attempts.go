@@ -123,7 +123,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 		s.markChanged(t, b.Status)
 	}
 	s.move(i, b.Status)
-	t.Stop = b.TaskStop
+	t.Stop, t.outOfRetries = b.TaskStop, b.Status == event.Failed && b.TaskStop == nil && r.Outcome.Stuck()
 	s.block(b.Task, b.Blocked)
 	if r.Outcome == runner.Done && s.Config.Attended && s.Config.Gates == event.GatesAttempts {
 		s.pendingSteps = append(s.pendingSteps, b.Task)

@@ -43,7 +43,7 @@ func decideApproval(s *State) event.Body {
 	for i := range s.Tasks {
 		t, id := &s.Tasks[i], s.Plan.Tasks[i].ID
 		if (t.Status == event.Pending || t.Status == event.Advising) && t.Next == "retry" && t.Tries > 0 &&
-			t.ApprovedAttempt < t.Attempts {
+			t.ApprovedAttempt < t.Attempts && !s.isDeferred(i) {
 			return event.Asked{Gate: event.GateRetry, Task: id, Text: fmt.Sprintf(
 				"Task %s failed. Retry? (%d/%d attempts used)", s.title(id), t.Tries-1, s.Retries(i))}
 		}

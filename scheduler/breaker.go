@@ -9,8 +9,8 @@ import (
 	"wavex/runner"
 )
 
-// This file holds the breakers of failures. A breaker of a task stops that task only; a breaker of
-// the run pauses it. A resume resets all.
+// This file holds the breakers of failures. A breaker of a task stops that task only, also in a resume; a breaker of
+// the run pauses it, and a resume resets it.
 
 // tasksOfOneError is the number of tasks that must fail in a row with one error to pause the run.
 const tasksOfOneError = 3
@@ -25,13 +25,13 @@ func breakerOfTask(s *State, i int, r runner.Result) *event.Stop {
 	if c.SameError > 0 && same >= c.SameError {
 		return event.Trip(event.SameError,
 			fmt.Sprintf("task %s failed %d times in a row with the same error: %s", id, same, r.Reason),
-			"change the task or its checks; resume closes the breaker")
+			"change the task or its checks")
 	}
 	for path, n := range r.Edits {
 		if c.SameFile > 0 && n >= c.SameFile {
 			return event.Trip(event.SameFile,
 				fmt.Sprintf("task %s edited %s %d times in one attempt and still failed", id, path, n),
-				"the agent is thrashing: narrow the task; resume closes the breaker")
+				"the agent is thrashing: narrow the task")
 		}
 	}
 	return nil

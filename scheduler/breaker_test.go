@@ -20,7 +20,7 @@ func failing(reason, command string) runner.Result {
 }
 
 // A task that fails three times with one error is stopped. All other tasks are completed that do not
-// depend on it, the run ends with exit 4, and a resume tries the task again.
+// depend on it, the run ends with exit 4, and so does a resume; a session that names the task tries it again.
 func TestStoppedTask(t *testing.T) {
 	t.Parallel()
 	for _, isolation := range []event.Isolation{"", event.Isolated} {
@@ -56,11 +56,20 @@ func TestStoppedTask(t *testing.T) {
 			if err := again.State.Replay(events); err != nil {
 				t.Fatal(err)
 			}
-			left := 46 - again.State.Counts.Completed
 			again.Integrator, again.journal.events = &fakeIntegrator{}, slices.Clone(events)
 			again.StartEvent = event.RunResumed{Config: c}
-			if end := again.run(t); end.Status != event.RunComplete || len(again.runner.calls) > left {
+			before := b.State.Ended
+			if end := again.run(t); end.Reason != before.Reason || end.ExitCode != 4 || end.Tasks != before.Tasks ||
+				slices.Contains(again.runner.order(), "stuck") {
 				t.Fatalf("isolation %q: the resume ended as %+v", isolation, end)
+			}
+			for _, only := range [][]string{{"stuck"}, nil} {
+				c.Only = only
+				again.StartEvent = event.RunResumed{Config: c}
+				end = again.run(t)
+			}
+			if end.Status != event.RunComplete || end.Iterations != 29+20 {
+				t.Fatalf("isolation %q: after the retry it ended as %+v", isolation, end)
 			}
 		}
 	}

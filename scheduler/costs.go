@@ -180,10 +180,10 @@ func (s *State) limitStop(err error) event.Stop {
 	return st
 }
 
-// isLeft reports whether task i needs another attempt with a turn.
+// isLeft reports whether task i needs another attempt with a turn, also in a resume: a failed task stays failed.
 func (s *State) isLeft(i int) bool {
 	t := &s.Tasks[i]
-	return t.Status != event.Completed && t.Status != event.Verified && t.Turn == nil
+	return !t.Status.Finished() && t.Status != event.Verified && t.Turn == nil
 }
 
 // missingMoney returns the money above the limit that the tasks that are left are expected to cost, or a job

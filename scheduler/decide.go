@@ -55,11 +55,11 @@ func decideNext(s *State, now time.Time) event.Body {
 	if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
 		return event.Draining{Stop: s.limitStop(over)}
 	}
-	if s.Wave == 0 || s.Left(s.Wave) == 0 {
+	if s.Wave == 0 || s.leftNow(s.Wave) == 0 {
 		if body := decideWaveCriteria(s); body != nil {
 			return body
 		}
-		return decideWave(s)
+		return decideWave(s, s.leftNow(0) == 0)
 	}
 	body, waiting := decideStart(s, now)
 	if body == nil && s.Running() == 0 {
@@ -68,6 +68,15 @@ func decideNext(s *State, now time.Time) event.Body {
 	}
 	if body != nil || waiting || s.Running() > 0 || s.merges.running {
 		return body
+	}
+	return decideDeadlock(s)
+}
+
+// decideDeadlock returns what follows when no task of the wave can start. A list that came with the run may wait for
+// tasks that a resume tries last.
+func decideDeadlock(s *State) event.Body {
+	if s.last != nil {
+		return decideWave(s, true)
 	}
 	return event.Draining{Stop: *event.NewStop(event.RunFailed, fmt.Sprintf(
 		"wave %d has %d tasks left and none of them can start", s.Wave, s.Left(s.Wave)), "")}
@@ -99,9 +108,15 @@ func decideStart(s *State, now time.Time) (ev event.Body, waiting bool) {
 	return decideAttempt(s, now, kept)
 }
 
-func decideWave(s *State) event.Body {
-	for w := max(1, s.Wave); w <= s.Waves; w++ {
-		if s.Left(w) == 0 {
+// decideWave returns the opening of the next wave. If last is true, nothing else can start, and it is the first wave of
+// those that have tasks which a resume tries last.
+func decideWave(s *State, last bool) event.Body {
+	first, left, may := max(1, s.Wave), s.leftNow, s.mayStart
+	if last = last && s.last != nil; last {
+		first, left, may = 1, s.Left, s.Selected
+	}
+	for w := first; w <= s.Waves; w++ {
+		if left(w) == 0 {
 			continue
 		}
 		if q := decideWaveApproval(s, w); q != nil {
@@ -110,9 +125,9 @@ func decideWave(s *State) event.Body {
 			}
 			return q
 		}
-		ev := event.WaveStarted{Wave: w, Of: s.Waves}
+		ev := event.WaveStarted{Wave: w, Of: s.Waves, Last: last}
 		for _, i := range s.queue.members[w] {
-			if !s.Tasks[i].Status.Finished() && s.Selected(int(i)) {
+			if !s.Tasks[i].Status.Finished() && may(int(i)) {
 				ev.Tasks = append(ev.Tasks, s.Plan.Tasks[i].ID)
 			}
 		}
@@ -188,7 +203,7 @@ func (s *State) isReady(i int) bool {
 func (s *State) isTurn(i int) bool {
 	wave := s.Tasks[i].Wave
 	return !s.Plan.Sequential(wave) ||
-		s.queue.isNext(wave, i, func(j int) bool { return s.Tasks[j].Status.Finished() || s.stands(j) || !s.Selected(j) })
+		s.queue.isNext(wave, i, func(j int) bool { return s.Tasks[j].Status.Finished() || s.stands(j) || !s.mayStart(j) })
 }
 
 // decideAttemptStart returns the start of one attempt with its reservation. share holds the agents' tasks that could

@@ -483,6 +483,13 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 		l.StartEvent = start
 	}
 	if len(past) > 0 {
+		if c.Only == nil && f.of("retry", n).oneIn(2) {
+			for i := range s.Tasks {
+				if s.Tasks[i].Status == event.Failed && s.Plan == p { // no task that the run added
+					c.Only = append(c.Only, p.Tasks[i].ID)
+				}
+			}
+		}
 		l.StartEvent = event.RunResumed{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves, Earlier: doubts(s, d)}
 	}
 	l.Runner, l.Panel, l.Integrator, l.Approver = f, f, f, f

@@ -69,6 +69,7 @@ func TestEvidenceOfAGrownPlan(t *testing.T) {
 	b := newFixture(t, mustPlan(t, `{"tasks":[`+first+`]}`), cfg)
 	b.runner.results["z"] = []runner.Result{wrong("no")}
 	b.run(t)
+	cfg.Only = []string{"z", "a"}
 	if end := resumed(t, `{"tasks":[`+first+`,`+ownCriterion+`]}`, cfg, b.journal.events).run(t); end.ExitCode != 0 {
 		t.Errorf("resumed, it ended as %+v", end)
 	}

@@ -52,18 +52,33 @@ func TestAllowFailures(t *testing.T) {
 			if fmt.Sprint(again.Counts, again.allowedFailures()) != fmt.Sprint(s.Counts, s.allowedFailures()) {
 				t.Errorf("%s: a replay has %v", name, again.Counts)
 			}
-			// A resume gives the failed items another chance, and then they need no allowance.
 			starts, end = runList(t, again, j, nil, event.RunResumed{Config: cfg})
+			if (end.Status == event.RunComplete) != c.ok || len(starts) > 0 || end.Tasks.Failed != c.failed {
+				t.Errorf("%s, resumed: %v, %+v", name, starts, end)
+			}
+			// A retry gives the failed items another chance, and then they need no allowance.
+			starts, end = runRetry(t, again, j, nil, cfg, "g")
 			mustRecordUsers(t, j)
 			if end.Status != event.RunComplete || end.Tasks.Failed != 0 || slices.Contains(starts, "d") == c.ok {
-				t.Errorf("%s, resumed: %v, %+v", name, starts, end)
+				t.Errorf("%s, tried again: %v, %+v", name, starts, end)
 			}
 		}
 	}
 }
 
-// A resume tries an allowed failure again. Then it also repeats the tasks that used the outputs without it.
-func TestResumeRepeatsUsersOfOutputs(t *testing.T) {
+// runRetry runs a session that is limited to tasks and groups, and then one with the rest.
+func runRetry(t *testing.T, s *State, j *memJournal, results map[string][]runner.Result, cfg event.Config,
+	only ...string) (starts []string, end event.RunEnded) {
+	t.Helper()
+	named := cfg
+	named.Only = only
+	starts, _ = runList(t, s, j, results, event.RunResumed{Config: named})
+	rest, end := runList(t, s, j, results, event.RunResumed{Config: cfg})
+	return append(starts, rest...), end
+}
+
+// A retry tries an allowed failure again. Then the tasks that used the outputs without it are repeated too.
+func TestRetryRepeatsUsersOfOutputs(t *testing.T) {
 	t.Parallel()
 	p, j := mustPlan(t, planText(`{"id":"g","command":"one","output":{"type":"object"},
 		"foreach":{"items":["a","b"],"allowFailures":1}}`,
@@ -82,10 +97,10 @@ func TestResumeRepeatsUsersOfOutputs(t *testing.T) {
 	if err := again.Replay(j.events); err != nil {
 		t.Fatal(err)
 	}
-	starts, end = runList(t, again, j, nil, event.RunResumed{Config: cfg})
+	starts, end = runRetry(t, again, j, nil, cfg, "g", "late")
 	if d := slices.Index(starts, "d"); end.Status != event.RunComplete || d < slices.Index(starts, "g[a]") ||
 		slices.Index(starts, "e") < d || slices.Contains(starts, "f") || slices.Contains(starts, "g[b]") {
-		t.Errorf("resumed: %v, %+v", starts, end)
+		t.Errorf("tried again: %v, %+v", starts, end)
 	}
 	mustRecordUsers(t, j, "d", "e")
 }
@@ -105,8 +120,8 @@ func TestListOfAllowedFailures(t *testing.T) {
 	}
 }
 
-// A list that was made of outputs stays as it is on a resume, which tries the failed items again: it is not read again.
-func TestListStaysOnResume(t *testing.T) {
+// A list that was made of outputs stays as it is when the failed items are tried again: it is not read again.
+func TestListStaysOnRetry(t *testing.T) {
 	t.Parallel()
 	for _, schedule := range []event.Schedule{event.Waves, event.Eager} {
 		p, j := mustPlan(t, planText(`{"id":"g","command":"one","output":{"type":"object"},
@@ -125,11 +140,10 @@ func TestListStaysOnResume(t *testing.T) {
 		if err := again.Replay(j.events); err != nil {
 			t.Fatal(err)
 		}
-		starts, end = runList(t, again, j, map[string][]runner.Result{"g[a]": {listOutput(`["y"]`)}},
-			event.RunResumed{Config: cfg})
+		starts, end = runRetry(t, again, j, map[string][]runner.Result{"g[a]": {listOutput(`["y"]`)}}, cfg, "g", "late")
 		slices.Sort(starts)
 		if end.Status != event.RunComplete || fmt.Sprint(starts) != "[g[a] late]" || len(of[event.ItemsAdded](j)) != 1 {
-			t.Errorf("%s, resumed: %v, %+v", schedule, starts, end)
+			t.Errorf("%s, tried again: %v, %+v", schedule, starts, end)
 		}
 	}
 }

@@ -191,7 +191,7 @@ func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 		t.Next = "retry"
 		t.Commit = ""
 		s.move(i, s.unlessBlocked(i, r.Status))
-		t.Stop = r.TaskStop
+		t.Stop, t.outOfRetries = r.TaskStop, r.Status == event.Failed && r.TaskStop == nil
 		s.block(r.Task, r.Blocked)
 	}
 	s.reopenUsers(users)

@@ -147,7 +147,8 @@ func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	}
 	start := l.StartEvent
 	if b, ok := start.(event.RunResumed); ok {
-		b.Users = r.s.usersOfResumed(r.s.selectionOf(b.Config.Only))
+		b.Retried = r.s.retriedTasks(b.Config)
+		b.Users = r.s.usersOfRetried(b.Retried)
 		start = b
 	}
 	if err := r.commit(start); err != nil {

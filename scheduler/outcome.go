@@ -222,9 +222,12 @@ func (s *State) retrySession(i int) string {
 }
 
 // Retries returns the number of retries that a task has after its first try.
-func (s *State) Retries(i int) int {
-	if n := s.Plan.Settings(i).MaxRetries; n != nil && !s.Config.ForceRetries {
+func (s *State) Retries(i int) int { return s.retriesWith(s.Config, i) }
+
+// retriesWith returns it for a session with a configuration.
+func (s *State) retriesWith(c event.Config, i int) int {
+	if n := s.Plan.Settings(i).MaxRetries; n != nil && !c.ForceRetries {
 		return *n
 	}
-	return s.Config.MaxRetries
+	return c.MaxRetries
 }

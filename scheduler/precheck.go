@@ -35,7 +35,7 @@ func decidePrecheck(s *State) (body event.Body, wait bool) {
 		if s.Config.Schedule == event.Eager {
 			due = s.frontier.UnmetBlockers(int(i)) == 0
 		}
-		if !due || !s.Selected(int(i)) || t.Status != event.Pending || t.Challenge != nil {
+		if !due || !s.mayStart(int(i)) || t.Status != event.Pending || t.Challenge != nil {
 			continue
 		}
 		id := s.Plan.Tasks[i].ID

@@ -35,37 +35,26 @@ func (s *State) selectionOf(ids []string) selection {
 // blockers.
 func (c selection) Selected(i int) bool { return i >= len(c.selected) || c.selected[i] }
 
-// hold adds n to the held tasks if a task with this status is one.
+// mayStart reports whether the session may start task i now.
+func (s *State) mayStart(i int) bool { return s.Selected(i) && !s.isDeferred(i) }
+
+// hold adds n to the held tasks, or to the deferred ones that wait, if a task with this status is one.
 func (s *State) hold(i int, st event.Status, n int) {
-	if !s.Selected(i) && (st == event.Pending || st == event.Advising) {
+	if st != event.Pending && st != event.Advising {
+		return
+	}
+	if !s.Selected(i) {
 		s.held[0] += n
 		s.held[s.Tasks[i].Wave] += n
+	}
+	if s.isDeferred(i) {
+		s.waiting[0] += n
+		s.waiting[s.Tasks[i].Wave] += n
 	}
 }
 
 // Left returns the number of tasks of a wave that the session has still to settle, or of the whole plan for wave 0.
 func (s *State) Left(wave int) int { return s.Tally(wave).Unfinished() - s.held[wave] }
-
-// reopens reports whether a failed or blocked task gets another chance in a session: if it is selected, or if only a
-// selected task has blocked it.
-func (s *State) reopens(i int, c selection) bool {
-	cause, ok := s.Index(s.Tasks[i].RootCause)
-	return s.isFailed(i) && (c.Selected(i) || ok && c.Selected(cause))
-}
-
-// reopensFailed reports whether failed tasks get another chance in the next session: after an end or a stopped
-// task, and if the session is limited to some tasks.
-func (s *State) reopensFailed(c selection) bool {
-	if s.Phase == Ended || c.selected != nil {
-		return true
-	}
-	for i := range s.Tasks {
-		if s.Tasks[i].Stop != nil && !s.IsAllowed(i) {
-			return true
-		}
-	}
-	return false
-}
 
 // failedSelected returns the number of selected tasks that failed or are blocked.
 func (s *State) failedSelected() (n int) {

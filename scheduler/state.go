@@ -56,6 +56,7 @@ type Task struct {
 	RootCause       string        // for a blocked task: the failed task
 	Stop            *event.Stop   // the breaker that stopped this failed task; nil: none did
 	OverBudget      bool          // it failed because the budget of its group is used up
+	outOfRetries    bool          // it failed because its retries are used up
 	unmet           unmetChecks
 	ApprovedAttempt int // the attempt whose retry a person agreed to
 
@@ -118,6 +119,7 @@ type State struct {
 	Assessment
 	approvals
 	selection
+	deferral
 
 	earlier    earlierWork
 	filePlan   *plan.Plan // the plan of the file; Plan may have grown since

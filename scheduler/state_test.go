@@ -1181,11 +1181,11 @@ func TestResumeForgetsFailures(t *testing.T) {
 		t.Fatalf("after %d errors: %T", maxUnanswered, body)
 	}
 	s.Tasks[0].SameError, s.Tasks[0].TransientFailures, s.Tasks[0].NotBefore = 2, 3, epoch.Add(time.Hour)
-	apply(event.RunResumed{Config: testConfig()})
+	apply(event.RunResumed{Config: testConfig(), Retried: []string{}})
 	if _, ok := decideNext(s, epoch).(event.CriteriaStarted); !ok {
 		t.Errorf("after the resume: %T", decideNext(s, epoch))
 	}
-	if one := s.Tasks[0]; one.SameError != 0 || one.TransientFailures != 0 || !one.NotBefore.IsZero() {
+	if one := s.Tasks[0]; one.SameError != 2 || one.TransientFailures != 0 || !one.NotBefore.IsZero() {
 		t.Errorf("after the resume: %+v", one)
 	}
 }

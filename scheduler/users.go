@@ -79,16 +79,12 @@ func (s *State) addUsed(used map[string]bool, i int) {
 	}
 }
 
-// usersOfResumed returns the users of the outputs of groups whose failed items get another chance in a session with a
-// selection.
-func (s *State) usersOfResumed(c selection) []string {
-	if !s.reopensFailed(c) {
-		return []string{}
-	}
+// usersOfRetried returns the users of the outputs of groups whose failed items get another chance.
+func (s *State) usersOfRetried(tasks []string) []string {
 	used := map[string]bool{}
-	for i := range s.Tasks {
-		if g := s.groupOf(i); g != nil && s.reopens(i, c) {
-			used[g.plan.ID], used[s.Plan.Tasks[i].ID] = true, true
+	for _, id := range tasks {
+		if i, ok := s.Index(id); ok && s.groupOf(i) != nil {
+			used[s.Plan.Tasks[i].Group], used[id] = true, true
 		}
 	}
 	return s.usersOf(used, s.stands)

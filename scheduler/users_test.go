@@ -85,10 +85,10 @@ func readJournal(t *testing.T, name string) (events []event.Event) {
 	return events
 }
 
-// mustRecordUsers fails unless the events of a journal record the users of outputs, last those in want.
+// mustRecordUsers fails unless the events of a journal record the users of outputs, altogether those in want.
 func mustRecordUsers(t *testing.T, j *memJournal, want ...string) {
 	t.Helper()
-	var last []string
+	var all []string
 	for _, e := range j.events {
 		line, err := json.Marshal(e)
 		if err != nil {
@@ -98,22 +98,23 @@ func mustRecordUsers(t *testing.T, j *memJournal, want ...string) {
 		if err := json.Unmarshal(line, &read); err != nil {
 			t.Fatal(err)
 		}
+		var users []string
 		switch b := read.Body.(type) {
 		case event.RunResumed:
-			last = b.Users
+			users = b.Users
 		case event.IntegrationEnded:
 			if len(b.Reopened) == 0 {
 				continue
 			}
-			last = b.Users
+			users = b.Users
 		default:
 			continue
 		}
-		if last == nil {
+		if all = append(all, users...); users == nil {
 			t.Errorf("record %d has no users: %s", e.Seq, line)
 		}
 	}
-	if !slices.Equal(last, want) {
-		t.Errorf("the users on record are %v, want %v", last, want)
+	if !slices.Equal(all, want) {
+		t.Errorf("the users on record are %v, want %v", all, want)
 	}
 }

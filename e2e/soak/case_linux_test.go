@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -151,6 +152,8 @@ func (c *soaked) args(rng *rand.Rand) []string {
 	switch {
 	case run == "" || end == nil && rng.IntN(2) == 0:
 		return append([]string{"run", "plan.json"}, always...)
+	case end != nil && end.Tasks.Pending == 0 && len(failedTasks(c.events)) > 0:
+		return slices.Concat([]string{"retry"}, slices.Sorted(maps.Keys(failedTasks(c.events))), always)
 	case end != nil && end.Resume != "":
 		return append(strings.Fields(end.Resume)[1:], always...)
 	}
@@ -241,7 +244,7 @@ func (c *soaked) exitCode(e scratch.Ended, s *strike, events []event.Event) (wro
 	failed, stopped, refused := ends(c.events)
 	left := end.Tasks.Failed + end.Tasks.Blocked + end.Tasks.Pending
 	allowed := map[int]bool{
-		0: left == 0 && end.Tasks.Completed == len(c.plan.tasks)+added(c.events),
+		0: left == 0 && end.Tasks.Completed == len(c.plan.tasks)+added(c.events) || limited(c.events),
 		1: failed && !stopped || refused,
 		3: c.plan.exits[3] || capped(c.events),
 		4: stopped,
@@ -255,34 +258,64 @@ func (c *soaked) exitCode(e scratch.Ended, s *strike, events []event.Event) (wro
 	return ""
 }
 
-// ends reports whether tasks have failed since the last session that ended before the last one, for
-// they get another chance only after an end; and whether a breaker stopped one or the run, and
-// whether the gate refused, in the last session.
+// ends reports whether tasks have failed and got no other chance since; and whether a breaker stopped one of them, or
+// the run in the last session, and whether the gate refused in that.
 func ends(events []event.Event) (failed, stopped, refused bool) {
-	attempt := func(status event.Status, task, run *event.Stop) {
-		failed = failed || status == event.Failed
-		stopped = stopped || task != nil || run != nil && run.Breaker != ""
-	}
-	ended := false
 	for _, e := range events {
 		switch b := e.Body.(type) {
 		case event.RunResumed:
-			failed, stopped, refused, ended = failed && !ended, false, false, false
-		case event.RunEnded:
-			ended = true
+			stopped, refused = false, false
 		case event.AttemptEnded:
-			attempt(b.Status, b.TaskStop, b.Stop)
+			stopped = stopped || b.Stop != nil && b.Stop.Breaker != ""
 		case event.IntegrationEnded:
-			for _, r := range b.Reopened {
-				attempt(r.Status, r.TaskStop, b.Stop)
-			}
+			stopped = stopped || b.Stop != nil && b.Stop.Breaker != ""
 		case event.Draining:
-			attempt("", nil, &b.Stop)
+			stopped = stopped || b.Stop.Breaker != ""
 		case event.GateEnded:
 			refused = !b.Passed
 		}
 	}
+	for _, byBreaker := range failedTasks(events) {
+		failed, stopped = true, stopped || byBreaker
+	}
 	return failed, stopped, refused
+}
+
+// failedTasks returns the tasks that have failed and got no other chance since, and whether a breaker stopped them.
+func failedTasks(events []event.Event) map[string]bool {
+	tasks := map[string]bool{}
+	attempt := func(task string, status event.Status, stop *event.Stop) {
+		if status == event.Failed {
+			tasks[task] = stop != nil
+		}
+	}
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case event.RunStarted:
+			clear(tasks)
+		case event.RunResumed:
+			for _, id := range b.Retried {
+				delete(tasks, id)
+			}
+		case event.AttemptEnded:
+			attempt(b.Task, b.Status, b.TaskStop)
+		case event.IntegrationEnded:
+			for _, r := range b.Reopened {
+				attempt(r.Task, r.Status, r.TaskStop)
+			}
+		}
+	}
+	return tasks
+}
+
+// limited reports whether the last session was limited to some tasks.
+func limited(events []event.Event) (is bool) {
+	for _, e := range events {
+		if b, ok := e.Body.(event.RunResumed); ok {
+			is = len(b.Config.Only) > 0
+		}
+	}
+	return is
 }
 
 // added returns the number of tasks that the run added to its plan.

@@ -25,3 +25,6 @@ func ResumeCommand(path string, stop *Stop) string {
 	}
 	return cmd
 }
+
+// RetryCommand returns the command that tries failed tasks again. ids are quoted for a shell.
+func RetryCommand(ids string) string { return "wavex retry " + ids }

@@ -39,6 +39,9 @@ type RunResumed struct {
 	Earlier []EarlierTask `json:"earlier,omitempty"`
 	// Edit holds the changes to the plan since the last session; nil: none, or unknown.
 	Edit *Edit `json:"edit,omitempty"`
+	// Retried are the failed tasks that get another chance, and those that they have blocked. nil: unknown, as in a
+	// journal of an older wavex: all do after an end.
+	Retried []string `json:"retried,omitzero"`
 	// Users are completed tasks that run again because they used the outputs of a group whose failed items get another
 	// chance, directly or not. nil: unknown, as in a journal of an older wavex, whose replay derives them.
 	Users []string `json:"users,omitzero"`
@@ -69,6 +72,8 @@ type WaveStarted struct {
 	Wave  int      `json:"wave"` // from 1
 	Of    int      `json:"of"`
 	Tasks []string `json:"tasks"` // not yet completed
+	// Last means that nothing else can start: the tasks that failed in an earlier session may start too.
+	Last bool `json:"last,omitempty"`
 }
 
 // WaveWarmed says that the first response of the open wave has begun, so that the rest of the wave

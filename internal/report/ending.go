@@ -229,6 +229,9 @@ func (r *Summary) nextLines() (l []string) {
 	if r.Advice != "" && r.Limit == "" { // at a limit it is a flag, and part of Resume
 		l = append(l, "What to do: "+textfmt.Line(r.Advice))
 	}
+	if r.Resume != "" && len(r.Totals.Retry) > 0 {
+		l = append(l, "Failed tasks wait for an edit, or for: "+r.retryCommand())
+	}
 	switch {
 	case r.Resume != "":
 		l = append(l, "Continue with: "+textfmt.Line(r.Resume))
@@ -238,6 +241,19 @@ func (r *Summary) nextLines() (l []string) {
 		l = append(l, "Next, with Claude Code: wavex run "+plan.ShellQuote(r.Plan))
 	case r.Status == event.RunComplete && r.Plan != "":
 		l = append(l, "Next: wavex report "+plan.ShellQuote(r.Plan))
+	}
+	return l
+}
+
+// retryCommand returns the command that tries failed tasks again, at most as many as are named.
+func (r *Summary) retryCommand() string {
+	var ids []string
+	for _, id := range r.Totals.Retry[:min(len(r.Totals.Retry), maxFailedNames)] {
+		ids = append(ids, plan.ShellQuote(textfmt.Line(id)))
+	}
+	l := event.RetryCommand(strings.Join(ids, " "))
+	if more := len(r.Totals.Retry) - len(ids); more > 0 {
+		l += fmt.Sprintf(" (and %d more)", more)
 	}
 	return l
 }

@@ -168,6 +168,9 @@ func headOf(s *scheduler.State) Summary {
 	for i := range s.Tasks {
 		r.Totals.OtherCost -= s.Tasks[i].Cost
 		r.CounselCost += s.Tasks[i].CounselCost
+		if p := &s.Plan.Tasks[i]; s.StaysFailed(i) {
+			r.Totals.addRetry(cmp.Or(p.Group, p.ID))
+		}
 		r.Usage = r.Usage.Plus(s.Tasks[i].Usage)
 	}
 	return r

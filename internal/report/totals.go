@@ -30,6 +30,7 @@ type Totals struct {
 	Folded    int          // tasks of lists that tables leave out, because the row of the list stands for them
 	Worked    int          // tasks with attempts
 	Costly    []Task       // those with the most money and time, at most maxCostly
+	Retry     []string     // failed tasks, and lists with some, that a resume leaves as they are
 	Caches    []WaveUsage  // see Summary.CacheByWave
 	Evidence  []string     // see Summary.evidenceLines; nil: made of the rows
 	OtherCost budget.USD   // of reviews, judges, the request and dropped tasks
@@ -52,6 +53,13 @@ func newTotals(p *plan.Plan, waves int) *Totals {
 		x.plain -= len(p.Groups[k].Tasks) * max(p.Groups[k].Steps, 1)
 	}
 	return x
+}
+
+// addRetry adds a failed task, or its list, whose tasks are neighbours.
+func (x *Totals) addRetry(id string) {
+	if n := len(x.Retry); n == 0 || x.Retry[n-1] != id {
+		x.Retry = append(x.Retry, id)
+	}
 }
 
 // add adds the next task in plan order, and decides whether tables show it.

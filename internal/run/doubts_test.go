@@ -37,6 +37,7 @@ func TestResumeInClone(t *testing.T) {
 			t.Errorf("the session begins with %+v", s.startEvent)
 		}
 	}
+	o.Config.Only = []string{"a", "b"}
 	out, _ := run(t, o)
 	if _, err := os.Stat(filepath.Join(dir, "a")); err != nil || out.End.Status != event.RunComplete {
 		t.Errorf("%+v, %v", out.End, err)

@@ -125,6 +125,7 @@ func (r *Session) await(ctx context.Context, c Console, l *scheduler.Loop, seal 
 		end event.RunEnded
 		err error
 	}
+	ctx, interrupt := context.WithCancelCause(ctx)
 	done := make(chan outcome, 1)
 	go func() {
 		if c.Ended != nil {
@@ -135,6 +136,7 @@ func (r *Session) await(ctx context.Context, c Console, l *scheduler.Loop, seal 
 	}()
 	select {
 	case out := <-done:
+		interrupt(nil)
 		r.finished = true
 		r.interrupted = l.Interrupted
 		seal()
@@ -144,7 +146,8 @@ func (r *Session) await(ctx context.Context, c Console, l *scheduler.Loop, seal 
 		return Result{End: out.end, State: r.state}, out.err
 	case code := <-c.Abort:
 		// The third signal: the user wants to leave at once. The journal is valid as it is, and a
-		// resume settles the open attempts.
+		// resume settles the open attempts: one that the sweep ends is no failure.
+		interrupt(scheduler.ErrInterrupted)
 		r.noticeAwaited()
 		_, err := proc.Sweep(context.WithoutCancel(ctx), r.config.Run)
 		if err != nil && !errors.Is(err, proc.ErrUnsupported) {

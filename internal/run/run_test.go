@@ -117,7 +117,7 @@ func TestRunAndResume(t *testing.T) {
 		t.Error("the lock is still held")
 	}
 	testrepo.Files{"fixed": "", ".loop/outputs/.next-1": "of a wavex that was killed"}.Write(t, dir)
-	o.Resume, o.JournalLen = true, len(events)
+	o.Resume, o.JournalLen, o.Config.Only = true, len(events), []string{"b", "c"}
 	out, _ = run(t, o)
 	if out.End.Status != "complete" || out.End.ExitCode != 0 {
 		t.Fatalf("%+v\n%s", out.End, said)
