@@ -10,60 +10,63 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
+	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
 )
 
-// This file tells the user that wavex writes state to .loop, and deletes the state of a complete run if a person
-// asked for that.
+// This file tells the user that wavex writes state to .loop, and after a complete run asks whether to delete it.
 
-// discloseState says, before the first run or request in a project, where state is written. It asks p whether to
-// delete the state after a complete run; nil: there is no person, and the state is kept.
-func discloseState(ctx context.Context, in loop.Dir, p *prompter, std Stdio) (remove bool) {
-	if _, err := os.Stat(in.Path(loop.Journal)); !errors.Is(err, fs.ErrNotExist) {
-		return false
+// discloseState says, before the first run or request in a project, where state is written.
+func discloseState(in loop.Dir, std Stdio) {
+	if _, err := os.Stat(in.Path(loop.Journal)); errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(std.Err, "wavex: writing state to %s, which is kept; `wavex cancel --purge` removes it\n",
+			displayPath(string(in)))
 	}
-	where := displayPath(string(in))
-	if _, err := os.Stat(in.Path(loop.Experts)); err == nil {
-		p = nil // they are the user's
-	}
-	if p != nil {
-		return p.promptNoYes(ctx, fmt.Sprintf("Writing state to %s. Delete it after a complete run?", where))
-	}
-	fmt.Fprintf(std.Err, "wavex: writing state to %s, which is kept; `wavex cancel --purge` removes it\n", where)
-	return false
 }
 
 // disclose is discloseState for a run. Programs that read the events get no text.
-func (r *invocation) disclose(ctx context.Context) {
-	o := r.opts
-	if r.resume || o.output != "text" {
-		return
-	}
-	var p *prompter
-	if !o.yes && canPrompt(r.std) {
-		p = r.terminalPrompter()
-	}
-	if discloseState(ctx, r.config.Loop, p, r.std) {
-		r.opts.deleteState = true
+func (r *invocation) disclose() {
+	if !r.resume && r.opts.output == "text" {
+		discloseState(r.config.Loop, r.std)
 	}
 }
 
-// deleteState removes .loop after a complete run if the person at the terminal asked for that.
-func (r *invocation) deleteState(ctx context.Context, end error) error {
-	switch in := r.config.Loop; {
-	case !r.opts.deleteState:
+// mayDelete reports whether a person can be asked to delete .loop if the run completes: once in a project, and
+// never if the user's experts are there.
+func (r *invocation) mayDelete() bool {
+	in := r.config.Loop
+	_, err := os.Stat(in.Path(loop.Experts))
+	return err != nil && !r.completed && len(runlog.Backups(in)) == 0 && r.opts.output == "text" && !r.opts.yes &&
+		canPrompt(r.std)
+}
+
+// askToDelete asks, if r.asks, whether to delete .loop after a complete run, and says what to do next. end is the error
+// of the run. Work that was not delivered is kept.
+func (r *invocation) askToDelete(ctx context.Context, end error) error {
+	if !r.asks || end != nil || r.state == nil || r.state.Ended == nil || r.state.Ended.Status != event.RunComplete {
 		return end
-	case end != nil || r.state == nil || r.state.Ended == nil || r.state.Ended.Status != event.RunComplete:
-		fmt.Fprintln(r.std.Err, "wavex: the run is not complete, so its state is kept; `wavex cancel --purge` removes it")
-		return end
-	default:
-		lock, err := runlog.Lock(in, r.config.Run)
-		if err != nil {
-			return err
-		}
-		return removeState(ctx, r.config.Dir, in, lock.Unlock, r.std)
 	}
+	sum := report.Of(r.state, nil)
+	next := sum.Next()
+	d := r.state.LastDelivery
+	if r.config.Isolation == event.Isolated && (d == nil || d.How == "none") || !r.terminalPrompter().promptNoYes(ctx,
+		fmt.Sprintf("Delete %s? Its report, logs and costs would be lost, and the next run would do everything again.",
+			displayPath(string(r.config.Loop)))) {
+		fmt.Fprintln(r.std.Err, next)
+		return nil
+	}
+	lock, err := runlog.Lock(r.config.Loop, r.config.Run)
+	if err != nil {
+		return err
+	}
+	if err := removeState(ctx, r.config.Dir, r.config.Loop, lock.Unlock, r.std); err != nil {
+		return err
+	}
+	if r.agent.IsRehearsal() { // else it is about the report, which is gone
+		fmt.Fprintln(r.std.Err, next)
+	}
+	return nil
 }
 
 // removeState removes the worktrees of a project and its .loop, whose lock the caller holds.

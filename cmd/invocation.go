@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"wavex/budget"
@@ -42,6 +43,8 @@ type invocation struct {
 	config     event.Config
 	resume     bool   // the last run in the journal is resumed
 	agreed     string // the directory of the project whose run of this plan goes on; "" if none does
+	completed  bool   // an earlier run here was complete
+	asks       bool   // a question follows the end of a complete run
 	journalLen int    // number of journal records at the time of that decision
 	agent      agent.Agent
 	prices     budget.Prices
@@ -104,7 +107,7 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err 
 	if elsewhere != nil {
 		r.config.Parallel = cmp.Or(r.config.Parallel, elsewhere.Slots)
 	}
-	r.disclose(ctx)
+	r.disclose()
 	r.session, err = run.Open(ctx, run.Options{
 		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, JournalLen: r.journalLen, Version: Version(),
 		// The CLI puts its session into the environment of every tool command (observed on claude 2.1.197).
@@ -245,6 +248,10 @@ func (r *invocation) settle(past []event.Event, dir string) (old *event.Config, 
 		}
 		o.tell(planSettings(r.plan), r.std.Err)
 	}
+	r.completed = slices.ContainsFunc(past, func(e event.Event) bool {
+		b, ended := e.Body.(event.RunEnded)
+		return ended && b.Status == event.RunComplete
+	})
 	if r.journalLen = len(past); o.fresh { // also if the user chose so just now: the journal is moved aside
 		r.journalLen = 0
 	}
@@ -442,7 +449,7 @@ func (r redactingWriter) Write(p []byte) (int, error) {
 // peopleView returns the view on stderr. The plan is that of its file, so its texts may have secrets.
 func (r *invocation) peopleView() ui.View {
 	asks := r.config.Attended || r.decidesCalls()
-	o := ui.Options{ASCII: asciiOnly(r.opts.ascii, r.std.Err, os.Getenv), Interactive: asks}
+	o := ui.Options{ASCII: asciiOnly(r.opts.ascii, r.std.Err, os.Getenv), Interactive: asks, NextLater: r.asks}
 	if !r.opts.plain && !asks && setLive(&o, r.std.Err) {
 		v := ui.Terminal(redactingWriter{r.std.Err, r.secrets}, o)
 		r.notices.divert(v)

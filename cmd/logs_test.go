@@ -9,11 +9,13 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"wavex/internal/loop"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/runlog"
 	"wavex/internal/testrepo"
 	"wavex/internal/transcript"
 	"wavex/internal/ui"
+	"wavex/scheduler"
 )
 
 // A follower of a file that is cut, as a long output is, goes on near its new end.
@@ -72,5 +74,18 @@ func TestLogTailHasNoTabs(t *testing.T) {
 		if got := strings.Join(logTail(files, task, 1, 10, ui.Options{}), "|"); got != want {
 			t.Errorf("the end of the log of %s is %q", task, got)
 		}
+	}
+}
+
+// A view of a run whose .loop was removed does not advise to resume the run.
+func TestWatchOfARemovedRun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := testrepo.Plan(t, dir, `{"tasks":[{"id":"a","command":"true"}]}`)
+	var out strings.Builder
+	f := follower{Follower: &runlog.Follower{State: scheduler.NewState(p)}, loop: loop.In(dir)}
+	testrepo.Must(t, f.showUntilEnd(t.Context(), Stdio{Out: &out}, ui.Plain(&out, ui.Options{}), nil))
+	if out.String() != removedLine+"\n" {
+		t.Errorf("it says %q", out.String())
 	}
 }

@@ -190,11 +190,7 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 		return err
 	}
 	if q.run.output == "text" {
-		p := q.prompter
-		if q.planOnly || q.offline {
-			p = nil // no run follows
-		}
-		q.run.deleteState = discloseState(ctx, q.loop, p, q.std)
+		discloseState(q.loop, q.std)
 	}
 	if q.config.Agent == agent.Rehearsal && q.run.scenario == "" && !q.force {
 		q.force = true

@@ -32,7 +32,6 @@ type runOptions struct {
 	fresh        bool
 	params       paramFlags
 	only         []string // tasks that the session is limited to, with their blockers; empty: all
-	deleteState  bool     // the person at the terminal wants .loop deleted after a complete run
 	ifUnfinished string
 	onSignal     string
 	interactive  bool
@@ -93,8 +92,8 @@ directories up to the top of the repository count. An unfinished run of the same
 plan is continued. Tasks that an earlier run completed do not run again while
 they are up to date; --fresh runs everything again. --only TASK runs a task and
 its blockers, and leaves the rest for later. The first run in a project says
-that .loop is written; on a terminal it asks whether to delete .loop after a
-complete run, unless --yes is given.
+that .loop is written; the end of the first complete one asks on a terminal
+whether to delete .loop, unless --yes is given.
 
 Without PLAN it takes plan.json, plan.yaml or plan.yml, here or above.
 Instead of a plan file it takes a task list of Claude Code: the one --task-list
@@ -318,5 +317,6 @@ func runPlan(ctx context.Context, o *runOptions, std Stdio) error {
 		return err
 	}
 	defer r.close(ctx)
-	return r.deleteState(ctx, r.run(ctx))
+	r.asks = r.mayDelete()
+	return r.askToDelete(ctx, r.run(ctx))
 }

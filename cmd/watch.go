@@ -141,8 +141,11 @@ func (f follower) printLines(ctx context.Context, o watchOptions, std Stdio) err
 	return f.showUntilEnd(ctx, std, ui.Plain(std.Out, ui.Options{ASCII: o.ascii}), nil)
 }
 
-// cutOffLine is the last line of a view of a run that was cut off.
-const cutOffLine = "the run was cut off: nobody works at it; continue with: wavex resume"
+// The last lines of a view of a run of which no end was seen.
+const (
+	cutOffLine  = "the run was cut off: nobody works at it; continue with: wavex resume"
+	removedLine = "the run's .loop was removed, and with it how the run ended"
+)
 
 // showUntilEnd shows the events from now on, and the running work if activity is set, until the run or ctx ends. It
 // closes the view.
@@ -159,7 +162,11 @@ func (f follower) showUntilEnd(ctx context.Context, std Stdio, v ui.View, activi
 	}
 	err := v.Close()
 	if err == nil && f.State.Ended == nil {
-		_, err = fmt.Fprintln(std.Out, cutOffLine)
+		last := cutOffLine
+		if !hasJournal(filepath.Dir(string(f.loop))) {
+			last = removedLine
+		}
+		_, err = fmt.Fprintln(std.Out, last)
 	}
 	return err
 }

@@ -232,15 +232,10 @@ func (r *Summary) nextLines() (l []string) {
 	if r.Resume != "" && len(r.Totals.Retry) > 0 {
 		l = append(l, "Failed tasks wait for an edit, or for: "+r.retryCommand())
 	}
-	switch {
-	case r.Resume != "":
+	if next := r.Next(); r.Resume != "" {
 		l = append(l, "Continue with: "+textfmt.Line(r.Resume))
-	case r.Status == event.RunComplete && r.Agent == event.Rehearsal && r.Request != "":
-		l = append(l, "Next, with Claude Code: wavex start "+plan.ShellQuote(textfmt.Line(r.Request)))
-	case r.Status == event.RunComplete && r.Agent == event.Rehearsal && r.Plan != "":
-		l = append(l, "Next, with Claude Code: wavex run "+plan.ShellQuote(r.Plan))
-	case r.Status == event.RunComplete && r.Plan != "":
-		l = append(l, "Next: wavex report "+plan.ShellQuote(r.Plan))
+	} else if next != "" {
+		l = append(l, next)
 	}
 	return l
 }
@@ -256,6 +251,19 @@ func (r *Summary) retryCommand() string {
 		l += fmt.Sprintf(" (and %d more)", more)
 	}
 	return l
+}
+
+// Next returns the line that says what to do after a complete run, or "" for another run.
+func (r *Summary) Next() string {
+	switch {
+	case r.Status != event.RunComplete || r.Plan == "":
+		return ""
+	case r.Agent == event.Rehearsal && r.Request != "":
+		return "Next, with Claude Code: wavex start " + plan.ShellQuote(textfmt.Line(r.Request))
+	case r.Agent == event.Rehearsal:
+		return "Next, with Claude Code: wavex run " + plan.ShellQuote(r.Plan)
+	}
+	return "Next: wavex report " + plan.ShellQuote(r.Plan)
 }
 
 // policyLines returns a line with the number of tool calls that the policy did not let run.

@@ -169,8 +169,8 @@ func (v *plain) attemptEnded(at time.Time, b event.AttemptEnded, s *scheduler.St
 func (v *plain) runEnded(b event.RunEnded, s *scheduler.State, say func(...string)) {
 	say(fmt.Sprintf("[LOOP] Ended | Status: %s | Exit code: %d | Progress: %d/%d | Cost: %s", b.Status, b.ExitCode,
 		s.Counts.Completed, len(s.Tasks), report.FormatNotional(s.Ledger.Spent(), s.Ledger.Limits(), s.Notional)))
-	sum := report.Of(s, nil)
-	v.put([]byte("\n" + sum.Ending()))
+	end := v.opts.ending(s)
+	v.put([]byte("\n" + end))
 }
 
 func counselStartedText(b event.CounselStarted) string {

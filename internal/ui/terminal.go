@@ -341,8 +341,8 @@ func (v *LiveView) eventRows(e event.Event, s *scheduler.State) (rows []row, tab
 	case event.IntegrationEnded:
 		rows = integrationRows(b, s)
 	case event.RunEnded:
-		sum := report.Of(s, nil)
-		table = "\n" + sum.Ending()
+		end := v.opts.ending(s)
+		table = "\n" + end
 	default:
 		lines, m := runEventLines(b, s)
 		whole(m, lines...)

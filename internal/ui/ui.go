@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/report"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -35,6 +36,9 @@ type Options struct {
 	ASCII       bool             // wavex itself writes only ASCII
 	Interactive bool             // Plain: a person answers questions here, so a question must be the last line
 
+	// NextLater leaves report.Summary.Next out of the end: the caller prints it.
+	NextLater bool
+
 	// Shape and Workflow are for the first announcement, if the request was scored: "Tool (9/10)"
 	// and "A", "B" or "C".
 	Shape    string
@@ -46,6 +50,15 @@ func (o Options) now() time.Time {
 		return time.Now().UTC()
 	}
 	return o.Now().UTC()
+}
+
+// ending returns the lines after the end of a run.
+func (o Options) ending(s *scheduler.State) string {
+	sum := report.Of(s, nil)
+	if o.NextLater {
+		sum.Plan = ""
+	}
+	return sum.Ending()
 }
 
 func (o Options) width() int  { return sizeOr(o.Width, 80) }
