@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"wavex/internal/event"
 	"wavex/internal/textfmt"
 )
 
@@ -102,6 +103,19 @@ func requirements(in Input, r Run) []string {
 	return append(list, note, fmt.Sprintf("To leave the loop instead: `wavex cancel`%s.", where))
 }
 
+// nextPrefix begins the line of an announcement that names the next task.
+const nextPrefix = "Next: "
+
+// cutOffAt returns a task that was under way when the run was cut off, or nil. A resume begins with such tasks: those
+// that the card names as the next ones may wait for them.
+func (r *Run) cutOffAt() *Task {
+	if c := r.Snapshot.Current; r.Ended == nil && !r.Live && len(c) > 0 &&
+		(c[0].Status == event.InProgress || c[0].Status == event.Advising) {
+		return &c[0]
+	}
+	return nil
+}
+
 // Announcement returns the text for a new session about a run that can continue, or "" if there is
 // none.
 func Announcement(r Run) string {
@@ -111,6 +125,9 @@ func Announcement(r Run) string {
 	}
 	var b strings.Builder
 	for _, l := range c.Announcement {
+		if strings.HasPrefix(l, nextPrefix) && r.cutOffAt() != nil {
+			l = nextPrefix + strings.TrimPrefix(taskTitle(*r.cutOffAt()), "#")
+		}
 		b.WriteString(textfmt.Line(l) + "\n")
 	}
 	switch e := r.Ended; {

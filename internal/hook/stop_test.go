@@ -257,6 +257,10 @@ func TestAnnouncement(t *testing.T) {
 		last   string // of the lines; "": no output
 	}{
 		"cut off": {nil, "Status: cut off | Continue: wavex resume (in /p)"},
+		"cut off at a task": {func(_ *Input, r *Run) {
+			r.Snapshot.Announcement[1] = "Next: 3 waits for x"
+			r.Snapshot.Current = []Task{{ID: "x", Status: event.InProgress}}
+		}, "Status: cut off | Continue: wavex resume (in /p)"},
 		"at work": {func(_ *Input, r *Run) { r.Live = true }, "Status: running | Look: wavex status (in /p)"},
 		"paused": {func(_ *Input, r *Run) {
 			r.Ended = &event.RunEnded{Status: "paused", Reason: "money", Resume: "wavex resume --budget +5"}
