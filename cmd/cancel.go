@@ -224,7 +224,7 @@ func cancelRun(ctx context.Context, p *runlog.History, std Stdio) error {
 		fmt.Fprintf(std.Err, "wavex: warning: attempts that are with workers may go on to their limits, and count at "+
 			"their caps: %s\n", textfmt.Line(event.ListTasks(away, 0)))
 	}
-	fmt.Fprintf(std.Err, "cancelled run %s: %d of %s completed, %s spent\n", run, end.Tasks.Completed,
-		report.Plural(len(p.State.Tasks), "task", "tasks"), end.Cost.Spent())
+	sum := report.Of(p.State, nil)
+	fmt.Fprintf(std.Err, "cancelled run %s: %s, %s spent\n", run, sum.Done(), end.Cost.Spent())
 	return nil
 }

@@ -84,8 +84,7 @@ func printRunCommands(std Stdio) error {
 		what += ", a rehearsal,"
 	}
 	n := sum.Counts
-	fmt.Fprintf(w, "%s is %s: %d of %s completed, %d failed, %d blocked.\n\n", what, sum.Status, n.Completed,
-		report.Plural(len(sum.Tasks), "task", "tasks"), n.Failed, n.Blocked)
+	fmt.Fprintf(w, "%s is %s: %s, %d failed, %d blocked.\n\n", what, sum.Status, sum.Done(), n.Failed, n.Blocked)
 	list := [][2]string{}
 	if sum.Status == event.RunRunning {
 		list = append(list, [2]string{"wavex watch", "follow it"})

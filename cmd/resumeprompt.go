@@ -24,8 +24,7 @@ func (r *invocation) promptResume(past []event.Event, last *runlog.Run, dir loop
 		return false, err
 	}
 	sum := report.Of(h.State, h.Events).At(time.Now(), false)
-	fmt.Fprintf(r.std.Err, "An unfinished run of %s is here: %d of %s completed, %s spent", last.Plan,
-		sum.Counts.Completed, report.Plural(len(sum.Tasks), "task", "tasks"), sum.Cost.Spent())
+	fmt.Fprintf(r.std.Err, "An unfinished run of %s is here: %s, %s spent", last.Plan, sum.Done(), sum.Cost.Spent())
 	if sum.Reason != "" {
 		fmt.Fprintf(r.std.Err, " (%s)", sum.Reason)
 	}

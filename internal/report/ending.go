@@ -64,13 +64,22 @@ func (r *Summary) endLines(whole bool) []string {
 }
 
 func (r *Summary) resultLine() string {
-	l := fmt.Sprintf("%s: %d of %s completed, %d failed, %d blocked, %d pending", r.Status,
-		r.Counts.Completed, Plural(r.Totals.Tasks, "task", "tasks"), r.Counts.Failed, r.Counts.Blocked, r.Counts.Pending)
+	l := fmt.Sprintf("%s: %s, %d failed, %d blocked, %d pending", r.Status, r.Done(), r.Counts.Failed,
+		r.Counts.Blocked, r.Counts.Pending-r.Totals.Verified)
 	if n := r.Totals.UpToDate; n > 0 {
 		l += fmt.Sprintf("; %d up to date", n)
 	}
 	if r.Status == event.RunFailed && r.Gate != nil && !r.Gate.Passed {
 		l += "; refused by the gate"
+	}
+	return l
+}
+
+// Done says how many tasks are completed, and how many are verified and not completed yet.
+func (r *Summary) Done() string {
+	l := fmt.Sprintf("%d of %s completed", r.Counts.Completed, Plural(r.Totals.Tasks, "task", "tasks"))
+	if n := r.Totals.Verified; n > 0 {
+		l += fmt.Sprintf(", %d verified", n)
 	}
 	return l
 }

@@ -22,6 +22,7 @@ const maxTableRows = 200
 // Totals holds the figures of the texts about all tasks of a run.
 type Totals struct {
 	Tasks     int
+	Verified  int          // tasks whose checks passed, and that are not completed yet
 	UpToDate  int          // completed tasks that were not run again
 	Failing   int          // failed tasks, and those that need a person
 	Refused   int          // tool calls that the policy did not let run
@@ -66,6 +67,9 @@ func (x *Totals) addRetry(id string) {
 func (x *Totals) add(t *Task) {
 	if t.Earlier != "" {
 		x.UpToDate++
+	}
+	if t.Status == event.Verified {
+		x.Verified++
 	}
 	if t.isFailing() {
 		x.Failing++
