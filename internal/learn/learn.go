@@ -193,9 +193,9 @@ func encode(list []Learning) ([]byte, error) {
 }
 
 // Deviations reads the section "Deviations" of a _context.md: entries of lines "- Before: ...",
-// "- Found: ...", "- Adjustment: ...". It skips entries without a finding and entries with the
-// template's words.
-func Deviations(context, run string, at time.Time) []Learning {
+// "- Found: ...", "- Adjustment: ...". It skips entries without a finding, entries with the
+// template's words, and entries with the mark of those that wavex wrote.
+func Deviations(context, mark, run string, at time.Time) []Learning {
 	var out []Learning
 	var l Learning
 	flush := func() {
@@ -218,6 +218,10 @@ func Deviations(context, run string, at time.Time) []Learning {
 		if !in {
 			continue
 		}
+		if strings.Contains(line, mark) { // its last line
+			l = Learning{}
+			continue
+		}
 		key, value, ok := strings.Cut(strings.TrimLeft(line, "-* "), ":")
 		if !ok {
 			continue
@@ -228,6 +232,9 @@ func Deviations(context, run string, at time.Time) []Learning {
 			flush()
 			l.Context = value
 		case "found", "actual finding":
+			if l.Failure != "" { // this entry has no assumption
+				flush()
+			}
 			l.Failure = value
 		case "adjustment":
 			l.Prevention = value

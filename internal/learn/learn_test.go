@@ -164,10 +164,15 @@ func TestProposals(t *testing.T) {
 - Before: XXX
 - Found: YYY
 - Adjustment: ZZZ
+- Before: T-001 Write the importer
+- Found: check failed (wrong, attempt 1)
+- Adjustment: by counsel: trim the mark <!-- own r/7 -->
+- Found: more work than planned
+- Adjustment: 1 task added to the plan <!-- own r/9 -->
 * **Found**: helpers ` + "\x1b]0;title\a\x1b[31m" + `cannot be reused
 ### Interventions
 - Found: neither here`
-	got := Deviations(ctx, "r", day(2))
+	got := Deviations(ctx, "<!-- own ", "r", day(2))
 	if len(got) != 2 || got[0].Context != "two code paths are identical" || got[0].Failure != "one adds an icon" ||
 		got[0].Prevention != "add a variant" || got[1].Failure != "helpers cannot be reused" || got[1].Kind != Discovery {
 		t.Errorf("%+v", got)

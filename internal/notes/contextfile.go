@@ -110,7 +110,10 @@ func insertEntries(text string, entries []Entry) string {
 	return strings.Join(lines, "")
 }
 
-func (e Entry) marker() string { return "<!-- wavex " + e.Key + " -->" }
+// Mark begins the comment at the end of each entry that wavex wrote.
+const Mark = "<!-- wavex "
+
+func (e Entry) marker() string { return Mark + e.Key + " -->" }
 
 // insert adds own at the end of a section of the Post-Context. It adds a missing heading of either
 // at the end of the document.
@@ -182,7 +185,7 @@ func findSection(lines []string, from, to int, name string) (at, end int) {
 func Excerpt(text string, n int) string {
 	var b bytes.Buffer
 	for line := range strings.Lines(text) {
-		if i := strings.Index(line, "<!-- wavex "); i >= 0 {
+		if i := strings.Index(line, Mark); i >= 0 {
 			line = strings.TrimRight(line[:i], " ") + "\n"
 		}
 		b.WriteString(line)

@@ -29,13 +29,13 @@ func (r *Session) proposeLearnings() {
 
 func (r *Session) addLearnings() error {
 	found := fixedFailures(r.state)
-	// Agents were told to note deviations there.
+	// Agents were told to note deviations there. wavex's own notes of failures would repeat those above.
 	context, err := notes.ReadContext(cmp.Or(r.config.Track, string(r.config.Loop)))
 	if err != nil {
 		return err
 	}
 	context = r.opts.Redactor.String(context) // before it is shortened
-	found = append(found, learn.Deviations(context, r.config.Run, time.Now().UTC())...)
+	found = append(found, learn.Deviations(context, notes.Mark, r.config.Run, time.Now().UTC())...)
 	if len(found) == 0 {
 		return nil
 	}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/learn"
 	"wavex/internal/loop"
+	"wavex/internal/notes"
 	"wavex/internal/secret"
 	"wavex/internal/testrepo"
 	"wavex/runner"
@@ -150,6 +152,8 @@ func TestLearningsFromTheNotesDirectory(t *testing.T) {
 		if tracked {
 			r.config.Track = filepath.Join(dir, "notes")
 		}
+		testrepo.Must(t, notes.AppendEntries(cmp.Or(r.config.Track, string(r.config.Loop)), []notes.Entry{{
+			Section: notes.Deviations, Lines: []string{"Found: a failure", "Adjustment: by counsel"}, Key: "r/7"}}))
 		testrepo.Must(t, r.addLearnings())
 		list, _, err := learn.Load(r.config.Loop.Path(loop.Learnings))
 		if err != nil || len(list) != 1 || list[0].Failure != name {
