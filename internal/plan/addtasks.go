@@ -88,8 +88,5 @@ func splitBlockers(task json.RawMessage) (rest json.RawMessage, blockers []strin
 }
 
 func (x *index) clone() index {
-	y := index{slices.Clone(x.small), map[uint64]int32{}, map[string]int32{}}
-	maps.Copy(y.numbers, x.numbers)
-	maps.Copy(y.names, x.names)
-	return y
+	return index{slices.Clone(x.small), maps.Clone(x.numbers), maps.Clone(x.names), maps.Clone(x.folded)}
 }

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"strings"
+	"testing"
 )
 
 // bigPlan returns a valid JSON plan of n tasks. Each but the first few is blocked by 5 different
@@ -44,4 +46,27 @@ func bigPlan(n int) []byte {
 	}
 	b.WriteString("  ]\n}\n")
 	return b.Bytes()
+}
+
+// shuffled returns a plan of bigPlan with its tasks in another order.
+func shuffled(plan []byte) []byte {
+	head, list, _ := strings.Cut(string(plan), "[\n")
+	list, end, _ := strings.Cut(list, "\n  ]\n")
+	tasks := strings.Split(list, ",\n")
+	rand.New(rand.NewPCG(3, 4)).Shuffle(len(tasks), func(i, k int) { tasks[i], tasks[k] = tasks[k], tasks[i] })
+	return []byte(head + "[\n" + strings.Join(tasks, ",\n") + "\n  ]\n" + end)
+}
+
+// A file may name more tasks before they are read than have numbers.
+func TestManyLaterTasks(t *testing.T) {
+	t.Parallel()
+	const n = 100_000
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"id":%d,"command":"a","blockedBy":%d},`, i, i+1)
+	}
+	p, ds := Parse("p.json", []byte(tasks(b.String()+fmt.Sprintf(`{"id":%d,"command":"a"}`, n))), Options{})
+	if p == nil || p.Graph.Edges() != n || p.Graph.Blockers(n - 1)[0] != n {
+		t.Errorf("got %v", ds)
+	}
 }

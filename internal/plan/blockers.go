@@ -15,14 +15,9 @@ func blockerNames() []string {
 	return []string{"blockedBy", "addBlockedBy", "depends", "depends_on", "dependsOn", "dependencies"}
 }
 
-// maxReferences bounds the blockers that come before their tasks: each is held until the end of the
-// file, in 48 bytes.
-const maxReferences = 1 << 17
-
-// blockerName is a blocker that was named before its task was read.
+// blockerName is the place where a task names a blocker.
 type blockerName struct {
 	at      source.Location
-	id      string
 	task    int32
 	element int32 // its index in the list; -1 for a single value
 	name    uint8 // of the field, into blockerNames
@@ -30,12 +25,19 @@ type blockerName struct {
 
 // blockers reads the blockers of the current task: a list of ids, or one id.
 func (d *decoder) blockers(name uint8, t source.Token) {
+	d.eachBlocker(blockerName{task: int32(d.task), name: name}, t, d.blocker)
+}
+
+// eachBlocker calls read for each value of a list of blockers, or for one id.
+func (d *decoder) eachBlocker(r blockerName, t source.Token, read func(blockerName, source.Token)) {
 	if t.Kind == source.KindString || t.Kind == source.KindNumber {
-		d.blocker(blockerName{task: int32(d.task), element: -1, name: name}, t)
+		r.at, r.element = t.At, -1
+		read(r, t)
 		return
 	}
 	d.longList(t, "a list of task ids", func(i int, e source.Token) {
-		d.blocker(blockerName{task: int32(d.task), element: int32(i), name: name}, e)
+		r.at, r.element = e.At, int32(i)
+		read(r, e)
 	})
 }
 
@@ -44,26 +46,57 @@ func (d *decoder) blocker(r blockerName, t source.Token) {
 	if !ok {
 		return
 	}
-	if i, known := d.ids.get(d.plan.Tasks, id); known {
-		d.edge(r.task, i, r, t.At)
+	blocker, ok := d.taskNumber(id)
+	if !ok {
+		d.misnamed.add(r.task)
 		return
 	}
-	if len(d.unresolved) == maxReferences {
-		d.errorf(t.At, CodeTooLarge, "too many blockers come before their tasks; write a task after its blockers")
+	if d.currentBlockers.checkAndAdd(r.task, blocker) {
+		if d.warnings >= maxDiagnostics { // a path and a text for each would take minutes
+			d.warnings++
+			return
+		}
+		d.addDiagnostic(r.at, SeverityWarning, CodeDuplicateBlocker, r.path(),
+			"%s is already among the blockers of this task; once is enough", source.Quote(id))
 		return
 	}
-	r.at, r.id = t.At, id
-	d.unresolved = append(d.unresolved, r)
+	d.edges.Edge(int(r.task), int(blocker))
 }
 
-func (d *decoder) edge(task, blocker int32, r blockerName, at source.Location) {
-	if d.currentBlockers.checkAndAdd(task, blocker) {
-		d.addDiagnostic(at, SeverityWarning, CodeDuplicateBlocker, r.path(),
-			"%s is already among the blockers of this task; once is enough", source.Quote(d.plan.Tasks[blocker].ID))
-		return
-	}
-	d.edges.Edge(int(task), int(blocker))
+// firstLater is the first number of a task that was named before it was read. No plan file has room for so many tasks.
+const firstLater = 1 << 30
+
+// laterTasks holds the tasks that are named as blockers before they are read. The index of ids has their numbers until
+// then, so that the order of the tasks costs no memory for each blocker.
+type laterTasks struct {
+	tasks []int32 // by number less firstLater: the task, or -1
+	most  int
 }
+
+// taskNumber returns the task with an id, or the number of one that was not read yet. It returns false if too many are
+// named before they are read, as in a hostile file.
+func (d *decoder) taskNumber(id string) (int32, bool) {
+	n, known := d.ids.find(id)
+	if known || len(d.later.tasks) == d.later.most {
+		return n, known
+	}
+	n = int32(firstLater + len(d.later.tasks))
+	d.later.tasks = append(d.later.tasks, -1)
+	d.ids.set(id, n)
+	return n, true
+}
+
+// taskSet is a set of tasks.
+type taskSet []bool
+
+func (s *taskSet) add(task int32) {
+	if n := int(task) + 1; n > len(*s) {
+		*s = append(*s, make([]bool, n-len(*s))...)
+	}
+	(*s)[task] = true
+}
+
+func (s taskSet) has(task int) bool { return task < len(s) && s[task] }
 
 // blockerSet remembers the blockers of one task at a time. Few tasks have more than a handful, and
 // searching those is faster than marks in a table of all tasks.
@@ -103,24 +136,15 @@ func (r blockerName) path() []step {
 	return p
 }
 
-// resolveBlockers resolves the remaining references, builds the graph, and reports cycles.
+// resolveBlockers gives blockers that were named before their task its place, builds the graph, and reports unknown
+// tasks, self-edges and cycles.
 func (d *decoder) resolveBlockers() {
 	d.suggestions = 5_000_000
-	for _, r := range d.unresolved {
-		i, ok := d.ids.get(d.plan.Tasks, r.id)
-		switch {
-		case d.full():
-		case !ok:
-			d.addDiagnostic(r.at, SeverityError, CodeUnknownTask, r.path(), "unknown task %s in %s%s", source.Quote(r.id),
-				blockerNames()[r.name], d.suggestID(r.id))
-		case i == r.task:
-			d.addDiagnostic(r.at, SeverityError, CodeSelfEdge, r.path(), "task %s is blocked by itself; remove the entry",
-				source.Quote(d.plan.Tasks[i].ID))
-		default:
-			d.edge(r.task, i, r, r.at)
-		}
+	d.edges.ReplaceBlockers(firstLater, d.later.tasks, func(task int) { d.misnamed.add(int32(task)) })
+	d.later = laterTasks{}
+	if d.misnamed != nil {
+		d.reportBlockers()
 	}
-	d.unresolved = nil
 	d.plan.Graph = d.edges.Build(len(d.plan.Tasks))
 	d.addReferenceEdges()
 	for _, cycle := range d.plan.Graph.Cycles() {
@@ -128,6 +152,65 @@ func (d *decoder) resolveBlockers() {
 		d.addDiagnostic(d.taskLocations[cycle[0]], SeverityError, CodeCycle, path,
 			"cycle: %s; each must be done before the next, so none can start: remove one of these from a blockedBy",
 			d.cycleText(cycle))
+	}
+}
+
+// reportBlockers reads the file again, and reports the blockers of misnamed that are no other task. Few files have
+// any, and the positions of all blockers would take more memory than the plan. The other blockers become edges, which
+// most of them are already.
+func (d *decoder) reportBlockers() {
+	names := blockerNames()
+	d.src.Restart()
+	d.src.Next()
+	d.eachField(func(field string, list source.Token) {
+		if field != "tasks" || list.Kind != source.KindArray || d.misnamed == nil {
+			d.src.Skip(list)
+			return
+		}
+		d.longList(list, "", func(i int, task source.Token) {
+			if task.Kind != source.KindObject || !d.misnamed.has(i) {
+				d.src.Skip(task)
+				return
+			}
+			d.eachField(func(field string, value source.Token) {
+				k := slices.Index(names, field)
+				if k < 0 {
+					d.src.Skip(value)
+					return
+				}
+				d.eachBlocker(blockerName{task: int32(i), name: uint8(k)}, value, d.judgeBlocker)
+			})
+		})
+		d.misnamed = nil // a second list is a mistake that was reported
+	})
+}
+
+// eachField calls read for each field of the object that was opened last. read must consume the value.
+func (d *decoder) eachField(read func(name string, value source.Token)) {
+	for {
+		name := d.src.Next()
+		if name.Kind != source.KindString || d.full() {
+			return
+		}
+		read(name.Text, d.src.Next())
+	}
+}
+
+// judgeBlocker reports a blocker that is no task, or the task itself.
+func (d *decoder) judgeBlocker(r blockerName, t source.Token) {
+	if t.Kind != source.KindString && t.Kind != source.KindNumber {
+		d.src.Skip(t)
+		return
+	}
+	switch i, ok := d.ids.get(t.Text); {
+	case !ok:
+		d.addDiagnostic(r.at, SeverityError, CodeUnknownTask, r.path(), "unknown task %s in %s%s", source.Quote(t.Text),
+			blockerNames()[r.name], d.suggestID(t.Text))
+	case i == r.task:
+		d.addDiagnostic(r.at, SeverityError, CodeSelfEdge, r.path(), "task %s is blocked by itself; remove the entry",
+			source.Quote(d.plan.Tasks[i].ID))
+	default:
+		d.edges.Edge(int(r.task), int(i))
 	}
 }
 

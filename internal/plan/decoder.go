@@ -60,7 +60,8 @@ type decoder struct {
 	currentBlockers blockerSet
 	denied          map[*string]patterns // lists of policy.deny, by the address of their first pattern
 	ids             index
-	unresolved      []blockerName // blockers that were named before their task was read
+	later           laterTasks
+	misnamed        taskSet // tasks with blockers that have no number: unknown, too many, or the task itself
 	edges           *dag.Builder
 	suggestions     int // remaining comparisons for "did you mean" among task ids
 }

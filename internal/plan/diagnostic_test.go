@@ -172,6 +172,16 @@ func TestDiagnostics(t *testing.T) {
 		{"unknown by case", tasks(`{"id":"build","subject":"A","verify":"x"}`,
 			`{"id":"test","subject":"A","verify":"x","depends_on":"Build"}`), []string{
 			`unknown-task tasks[1].depends_on: unknown task "Build" in depends_on; did you mean "build"?`}},
+		{"unknown before its likes", tasks(
+			`{"id":"b","subject":"A","verify":"x","blockedBy":["t-1x","B","Bc",3],"depends":"b"}`,
+			ok, `{"id":"bc","subject":"A","verify":"x"}`, `{"id":"T-1X","subject":"A","verify":"x"}`,
+			`{"id":"T-03","subject":"A","verify":"x","blockedBy":["a","T-3","bc","bc","no"]}`), []string{
+			`1:61 error unknown-task tasks[0].blockedBy[0]: unknown task "t-1x" in blockedBy; did you mean "T-1X"?`,
+			`unknown-task tasks[0].blockedBy[1]: unknown task "B" in blockedBy; did you mean "b"?`,
+			`unknown-task tasks[0].blockedBy[2]: unknown task "Bc" in blockedBy; did you mean "bc"?`,
+			"mixed-aliases", `self-edge tasks[0].depends: "b" is blocked by itself`,
+			`self-edge tasks[4].blockedBy[1]: "T-03" is blocked by itself`,
+			`duplicate-blocker tasks[4].blockedBy[3]: "bc" is already among`, `unknown-task tasks[4].blockedBy[4]`}},
 		{"nothing near", tasks(`{"id":"a","subject":"A","verify":"true","blockedBy":["5"]}`),
 			[]string{`unknown task "5" in blockedBy; add that task, or remove the entry`}},
 		{"blockers of a wrong type", task(`"blockedBy":[[]],"depends":{}`), []string{

@@ -227,6 +227,9 @@ func (d *decoder) register(i int, at source.Location) {
 	id := d.plan.Tasks[i].ID
 	other, ok := d.ids.add(id, i)
 	if ok {
+		if other >= firstLater {
+			d.later.tasks[other-firstLater] = int32(i)
+		}
 		return
 	}
 	first := d.plan.Tasks[other]

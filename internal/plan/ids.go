@@ -18,12 +18,13 @@ type index struct {
 	small   []int32 // by number: 1 + the task; 0: none
 	numbers map[uint64]int32
 	names   map[string]int32
+	folded  map[string]int32 // names with capitals, in small letters
 }
 
 // newIndex returns an index with room for small numbers up to a few times the expected number of
 // tasks.
 func newIndex(tasks int) index {
-	return index{make([]int32, 2*tasks+100), map[uint64]int32{}, map[string]int32{}}
+	return index{make([]int32, 2*tasks+100), map[uint64]int32{}, map[string]int32{}, map[string]int32{}}
 }
 
 func (x *index) number(n uint64) (int32, bool) {
@@ -32,6 +33,26 @@ func (x *index) number(n uint64) (int32, bool) {
 	}
 	i, ok := x.numbers[n]
 	return i, ok
+}
+
+// find returns the task with an id, or the number of one that was not read yet.
+func (x *index) find(id string) (int32, bool) {
+	if n, ok := NumericID(id); ok {
+		return x.number(n)
+	}
+	i, ok := x.names[id]
+	return i, ok
+}
+
+func (x *index) set(id string, i int32) {
+	switch n, isNumber := NumericID(id); {
+	case !isNumber:
+		x.names[id] = i
+	case n < uint64(len(x.small)):
+		x.small[n] = i + 1
+	default:
+		x.numbers[n] = i
+	}
 }
 
 // NumericID returns the number of ids like 1, 01, T01, T-001. Other ids are names.
@@ -57,34 +78,33 @@ func NumericID(id string) (uint64, bool) {
 
 // get returns the task with that id, in any spelling of its number. Names must match exactly; add
 // refuses names that differ only by case.
-func (x *index) get(tasks []Task, id string) (int32, bool) {
-	if n, ok := NumericID(id); ok {
-		return x.number(n)
-	}
-	i, ok := x.names[strings.ToLower(id)]
-	return i, ok && tasks[i].ID == id
+func (x *index) get(id string) (int32, bool) {
+	i, ok := x.find(id)
+	return i, ok && i < firstLater
 }
 
 // add adds task i, or returns the task that already has the id. Ids that differ only by case are
-// the same, because they name the same folder on macOS and Windows.
+// the same, because they name the same folder on macOS and Windows. If the task was named before, add returns the
+// number that it had.
 func (x *index) add(id string, i int) (other int, ok bool) {
-	if n, isNumber := NumericID(id); isNumber {
-		if at, taken := x.number(n); taken {
-			return int(at), false
-		}
-		if n < uint64(len(x.small)) {
-			x.small[n] = int32(i) + 1
-		} else {
-			x.numbers[n] = int32(i)
-		}
-		return i, true
-	}
-	key := strings.ToLower(id)
-	if at, taken := x.names[key]; taken {
+	at, taken := x.find(id)
+	if taken && at < firstLater {
 		return int(at), false
 	}
-	x.names[key] = int32(i)
-	return i, true
+	if _, isNumber := NumericID(id); !isNumber {
+		low := strings.ToLower(id)
+		if same, taken := x.folded[low]; taken {
+			return int(same), false
+		}
+		if low != id {
+			if same, taken := x.get(low); taken {
+				return int(same), false
+			}
+			x.folded[low] = int32(i)
+		}
+	}
+	x.set(id, int32(i))
+	return int(at), true
 }
 
 // IDs returns the ids of tasks, which are given by their place in the plan. It never returns nil.
@@ -98,9 +118,9 @@ func IDs[I int | int32](p *Plan, tasks []I) []string {
 
 // Lookup finds a task by its id in any spelling: 1, 01, T01 and T-001 are the same, and so are G[a/b] and G[a~b].
 func (p *Plan) Lookup(id string) (int, bool) {
-	i, ok := p.ids.get(p.Tasks, id)
+	i, ok := p.ids.get(id)
 	if group, key, step := splitMember(id); !ok && group != "" { // the key as the item has it, like src/a.go
-		i, ok = p.ids.get(p.Tasks, memberID(group, key)+step)
+		i, ok = p.ids.get(memberID(group, key) + step)
 	}
 	return int(i), ok
 }

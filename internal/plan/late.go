@@ -192,7 +192,7 @@ func (d *decoder) checkOutput(r *reference.Ref, task int, kind string) error {
 		return errors.New("write ${tasks.ID.output}, or outputs for a group, and a path behind it")
 	}
 	id, group := r.Path[1].Name, r.Path[2].Name == "outputs"
-	i, known := d.ids.get(d.plan.Tasks, id)
+	i, known := d.ids.get(id)
 	switch {
 	case known && group && d.foreach[int(i)] == nil:
 		return fmt.Errorf("task %s has no list, so it has an output and no outputs", id)
@@ -296,7 +296,7 @@ func (d *decoder) addReferenceEdges() {
 		if r == nil || r.Path[0].Name != "tasks" || len(r.Path) < 2 {
 			return
 		}
-		j, known := d.ids.get(d.plan.Tasks, r.Path[1].Name)
+		j, known := d.ids.get(r.Path[1].Name)
 		if e := (edge{i, int(j)}); known && e.task != e.blocker && !added[e] &&
 			!slices.Contains(d.plan.Graph.Blockers(i), j) {
 			added[e] = true

@@ -96,7 +96,7 @@ func TestHostileImports(t *testing.T) {
 		"attribute":      {"p.md", "<task id=\"1\" x=\"" + long + "\">\n<action>x</action>\n</task>\n", ""},
 		"id":             {"p.md", "<task id=\"" + long + "\">\n<action>x</action>\n</task>\n", plan.CodeBadID},
 		"blockers": {"p.md", "<task id=\"1\" depends=\"" + strings.Repeat("2,", mega/8) +
-			"\">\n<action>x</action>\n</task>\n", plan.CodeTooLarge},
+			"\">\n<action>x</action>\n</task>\n", plan.CodeUnknownTask},
 		"open tags":     {"p.md", "<task id=\"1\">\n" + strings.Repeat("<a ", mega/3) + "\n</task>\n", ""},
 		"open sections": {"p.md", "<task id=\"1\">\n" + strings.Repeat("<a>", mega/3) + "\n</task>\n", plan.CodeSyntax},
 		"ends of actions": {"p.md", "<task id=\"1\">\n<action>" + strings.Repeat("</action>x", mega/10) +
