@@ -124,7 +124,7 @@ func (s *objectType[T]) decode(d *decoder, v *T, t source.Token) (fieldSet, bool
 		case value.Kind == source.KindBad:
 		case !ok:
 			d.errorf(name.At, CodeUnknownField, "unknown field %s in %s%s", source.Quote(name.Text), s.label,
-				suggestName(name.Text, s.names()))
+				suggestField(name.Text, s.names()))
 			d.src.Skip(value)
 		case set&(1<<i) != 0:
 			d.errorf(name.At, CodeDuplicateField, "field %s is given twice; keep one", source.Quote(name.Text))

@@ -51,7 +51,7 @@ const (
 	CodeCycle              = "cycle"               //
 	CodeWaveOrder          = "wave-order"          // a declared wave that is not after the waves of the blockers
 	CodeWrongCount         = "wrong-count"         // an imported file has another number of tasks or waves than it says
-	CodeNotCarried         = "not-carried"         // warning: an import cannot represent it
+	CodeNotCarried         = "not-carried"         // warning: an import cannot represent it; an error for a limit
 	CodeManualCheck        = "manual-check"        // warning: a check in words, for a person or a reviewer
 	CodeGuessed            = "guessed"             // warning: an import decided an ambiguity of the file
 	CodeNoCheck            = "no-check"            // warning: the task has no check

@@ -30,7 +30,13 @@ func planFields() []field[Plan] {
 		{"name", func(d *decoder, p *Plan, t source.Token) { d.singleLine(&p.Name, t) }},
 		{"params", func(d *decoder, _ *Plan, t source.Token) { d.params(t) }},
 		{"request", func(d *decoder, p *Plan, t source.Token) { d.text(&p.Request, t) }},
-		{"budget", func(d *decoder, p *Plan, t source.Token) { d.limitType.decode(d, &p.Budget, t) }},
+		{"budget", func(d *decoder, p *Plan, t source.Token) {
+			if t.Kind == source.KindNumber || t.Kind == source.KindString {
+				d.errorf(t.At, CodeWrongType, "expected an object, found %s; did you mean {usd: %s}?", t.Kind, t.Text)
+				return
+			}
+			d.limitType.decode(d, &p.Budget, t)
+		}},
 		{"parallel", func(d *decoder, p *Plan, t source.Token) { p.Parallel, _ = d.count(t, 1) }},
 		{"schedule", func(d *decoder, p *Plan, t source.Token) { d.enum(&p.Schedule, t, "waves", "eager") }},
 		{"defaults", func(d *decoder, p *Plan, t source.Token) { d.defaultsType.decode(d, &p.Defaults, t) }},
@@ -72,6 +78,12 @@ func limitFields() []field[Limits] {
 		{"wallClock", func(d *decoder, l *Limits, t source.Token) { d.duration(&l.WallClock, t) }},
 	}
 }
+
+// PlanFields returns the names of the fields that a plan may have.
+func PlanFields() []string { return newObjectType("", planFields()...).names() }
+
+// TaskFields returns the names of the fields that a task may have.
+func TaskFields() []string { return newObjectType("", taskFields()...).names() }
 
 // taskFields returns the fields of a task. The names of blockedBy come first, so that they have the
 // lowest bits in seen.

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -11,25 +12,66 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// suggestName returns `; did you mean "x"?` for the nearest of the names. If no name is near, it returns a
-// list of the names if they are few, else "".
-func suggestName(got string, names []string) string {
-	best, distance := "", 1+len(got)/3
-	low := strings.ToLower(got)
-	if len(got) <= 64 {
-		for _, n := range names {
-			if x := levenshtein.ComputeDistance(low, strings.ToLower(n)); x < distance || (x == distance && best == "") {
-				best, distance = n, x
+// foreignNames lists names of fields, and their names in other tools, in small letters without separators. The first
+// line with a name that the object has counts.
+func foreignNames() [][2]string {
+	return [][2]string{
+		{"subject name text", "title name summary label headline"},
+		{"verify criteria", "check checks test tests verification validation acceptance acceptancecriteria expect"},
+		{"blockedBy", "needs need requires require after deps waitsfor prerequisites"},
+		{"tasks", "jobs steps stages stories userstories todos todo items"},
+		{"command run", "cmd run script shell exec"},
+		{"prompt description request text", "action instructions instruction details body goal objective"},
+		{"budgetUSD budget usd", "budget cost maxcost maxbudget maxusd limit limits money dollars spend"},
+		{"mustNot", "forbidden forbid never constraints donot prohibited guardrails"},
+		{"parallel", "concurrency maxparallel jobs workers threads"},
+		{"foreach list", "matrix items each"},
+		{"maxRetries iterations", "retries retry attempts maxattempts"},
+	}
+}
+
+// suggestField returns what suggestName does for a field that an object does not have.
+func suggestField(got string, names []string) string {
+	low := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(got))
+	for _, line := range foreignNames() {
+		if !slices.Contains(strings.Fields(line[1]), low) {
+			continue
+		}
+		for _, own := range strings.Fields(line[0]) {
+			if slices.Contains(names, own) {
+				return fmt.Sprintf("; did you mean %s?", source.Quote(own))
 			}
 		}
 	}
-	switch {
-	case best != "":
-		return fmt.Sprintf("; did you mean %s?", source.Quote(best))
-	case len(names) <= 8:
+	return suggestName(got, names)
+}
+
+// suggestName returns `; did you mean "x"?` for the nearest of the names. If no name is near, it returns a
+// list of the names if they are few, else "".
+func suggestName(got string, names []string) string {
+	text := DidYouMean(got, names)
+	if text == "" && len(names) <= 8 {
 		return "; use " + orList(names)
 	}
-	return ""
+	return text
+}
+
+// DidYouMean returns `; did you mean "x"?` for the nearest of the names, or "" if none is near.
+func DidYouMean(got string, names []string) string {
+	best, distance := "", 1+len(got)/3
+	low := strings.ToLower(got)
+	if len(got) > 64 {
+		return ""
+	}
+	for _, n := range names {
+		if x := levenshtein.ComputeDistance(low, strings.ToLower(n)); x < distance || (x == distance && best == "") {
+			best, distance = n, x
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", source.Quote(best))
 }
 
 // orList returns `"a", "b" or "c"`.

@@ -79,7 +79,15 @@ func notFoundText(path string) string {
 	if path == "-" {
 		return "a plan is read from a file; check and graph also read a pipe, as /dev/stdin"
 	}
-	return "there is no plan " + path
+	var names []string
+	entries, _ := os.ReadDir(filepath.Dir(path)) // without the folder there is nothing to suggest
+	for _, e := range entries {
+		switch filepath.Ext(e.Name()) {
+		case ".json", ".yaml", ".yml", ".md":
+			names = append(names, e.Name())
+		}
+	}
+	return "there is no plan " + path + plan.DidYouMean(filepath.Base(path), names)
 }
 
 // CheckReopenable refuses a plan that cannot be read again: a resume, and every command that shows the run,

@@ -1,8 +1,10 @@
 package convert
 
 import (
+	"cmp"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"wavex/internal/plan"
@@ -32,7 +34,9 @@ func detectMarkdown(name, src string) Form {
 	case ".md", ".markdown":
 		markdown = true
 	default:
-		if first := strings.TrimLeft(src, " \t\r\n"); first == "" || first[0] == '{' || first[0] == '[' {
+		first := strings.TrimLeft(src, " \t\r\n")
+		name, _, _ := strings.Cut(first, ":")
+		if own, _ := ownFields(); first == "" || first[0] == '{' || first[0] == '[' || own[name] {
 			return ""
 		}
 	}
@@ -66,79 +70,125 @@ func storyHeading() *regexp.Regexp {
 	return regexp.MustCompile(`^(#{2,4})\s+([A-Za-z]{1,5}-?\d{1,6})\s*[:.]\s+(\S.*)$`)
 }
 
-// detectForm returns the foreign form of a JSON or YAML file, from its first distinctive fields; ""
-// for a native plan and for an unknown form.
+// ownFields returns the names of the fields that plans have, and tasks, and that no other tool is known to use.
+func ownFields() (ofPlan, ofTask map[string]bool) {
+	own := func(names []string, shared ...string) map[string]bool {
+		set := map[string]bool{}
+		for _, name := range names {
+			set[name] = !slices.Contains(shared, name)
+		}
+		return set
+	}
+	ofPlan = own(plan.PlanFields(), "$schema", "name", "request", "criteria", "links", "waves", "tasks")
+	ofTask = own(plan.TaskFields(), "id", "description", "wave", "files", "verify", "criteria", "estimate", "metadata",
+		"steps", "output", "agent", "dir", "blockedBy", "addBlockedBy", "depends", "depends_on", "dependsOn", "dependencies")
+	return ofPlan, ofTask
+}
+
+// detection holds the marks of the tool that wrote a JSON or YAML file.
+type detection struct {
+	source.Tokens
+	ofPlan, ofTask map[string]bool
+	own            bool // it has a field that only wavex has
+	form           Form // by the fields of the file
+	taskForm       Form // by the fields of its tasks
+	likely         bool // a task has a field that few other tools have
+}
+
+// detectForm returns the foreign form of a JSON or YAML file; "" for a native plan and for an unknown form. A file with
+// a field that only wavex has is never foreign, whatever else it has.
 func detectForm(s source.Tokens) Form {
-	if t := s.Next(); t.Kind != source.KindObject {
+	d := detection{Tokens: s}
+	d.ofPlan, d.ofTask = ownFields()
+	if s.Next().Kind == source.KindObject {
+		d.fields(d.planField)
+	}
+	switch {
+	case d.own:
+		return ""
+	case d.form != "":
+		return d.form
+	case d.likely:
 		return ""
 	}
+	return d.taskForm
+}
+
+// fields calls read for each field of an object, which must consume the value, until the file is known to be wavex's.
+func (d *detection) fields(read func(name string, value source.Token)) {
 	for {
-		name := s.Next()
-		if name.Kind != source.KindString {
-			return ""
+		name := d.Next()
+		if name.Kind != source.KindString || d.own {
+			return
 		}
-		value := s.Next()
-		switch name.Text {
-		case "phase", "must_haves", "mustHaves", "wave_count", "task_count", "key_links":
-			return FormPhaseDoc
-		case "userStories", "user_stories", "stories":
-			return FormStories
-		case "steps", "completedSteps", "remainingSteps", "criteriaStatus":
-			return FormSteps
-		case "tasks", "waves":
-			if form, sure := detectListForm(s, name.Text, value); sure {
-				return form
+		read(name.Text, d.Next())
+	}
+}
+
+func (d *detection) planField(name string, value source.Token) {
+	form := Form("")
+	switch name {
+	case "phase", "must_haves", "mustHaves", "wave_count", "task_count", "key_links":
+		form = FormPhaseDoc
+	case "userStories", "user_stories", "stories":
+		form = FormStories
+	case "steps", "completedSteps", "remainingSteps", "criteriaStatus":
+		form = FormSteps
+	}
+	d.form = cmp.Or(d.form, form)
+	d.own = d.own || d.ofPlan[name]
+	switch name {
+	case "tasks", "userStories", "user_stories", "stories":
+		d.list(value, d.taskField)
+	case "steps", "remainingSteps":
+		d.list(value, d.stepField)
+	case "waves":
+		d.list(value, func(name string, value source.Token) {
+			if name != "tasks" {
+				d.Skip(value)
+				return
 			}
+			d.form = cmp.Or(d.form, FormPhaseDoc)
+			d.list(value, d.taskField)
+		})
+	default:
+		d.Skip(value)
+	}
+}
+
+// list calls read for each field of the objects of a list.
+func (d *detection) list(list source.Token, read func(name string, value source.Token)) {
+	if list.Kind != source.KindArray {
+		d.Skip(list)
+		return
+	}
+	for !d.own {
+		switch e := d.Next(); e.Kind {
+		case source.KindObject:
+			d.fields(read)
+		case source.KindEnd, source.KindBad:
+			return
 		default:
-			s.Skip(value)
-		}
-		if value.Kind == source.KindBad {
-			return ""
+			d.Skip(e)
 		}
 	}
 }
 
-// detectListForm looks at the first element of tasks or waves. If it is not sure, it skips the rest
-// of the list.
-func detectListForm(s source.Tokens, name string, list source.Token) (form Form, sure bool) {
-	if list.Kind != source.KindArray {
-		s.Skip(list)
-		return "", false
+func (d *detection) taskField(name string, value source.Token) {
+	d.own = d.own || d.ofTask[name]
+	switch name {
+	case "blockedBy", "addBlockedBy", "criteria", "verify":
+		d.likely = true
+	case "passes", "acceptanceCriteria", "acceptance_criteria":
+		d.taskForm = FormStories
+	case "title", "action", "done", "test_required", "user_observable":
+		d.taskForm = cmp.Or(d.taskForm, FormPhaseDoc)
 	}
-	first := s.Next()
-	if first.Kind != source.KindObject {
-		if first.Kind != source.KindEnd {
-			s.Skip(first)
-			s.Skip(list)
-		}
-		return "", false
-	}
-	for {
-		field := s.Next()
-		if field.Kind != source.KindString {
-			break
-		}
-		value := s.Next()
-		switch field.Text {
-		case "subject", "prompt", "command", "activeForm", "blockedBy", "addBlockedBy", "criteria":
-			return "", true
-		case "passes", "acceptanceCriteria", "acceptance_criteria":
-			form = FormStories
-		case "tasks":
-			return FormPhaseDoc, true
-		case "title", "action", "done", "test_required", "user_observable":
-			if form == "" && name == "tasks" { // a native wave has a title too
-				form = FormPhaseDoc
-			}
-		}
-		s.Skip(value)
-		if value.Kind == source.KindBad {
-			return "", true
-		}
-	}
-	if form != "" {
-		return form, true
-	}
-	s.Skip(list)
-	return "", false
+	d.Skip(value)
+}
+
+// stepField reads a field of a step, which has a text and no more that a plan could use.
+func (d *detection) stepField(name string, value source.Token) {
+	d.own = d.own || name != "subject" && (d.ofTask[name] || name == "verify" || name == "files" || name == "blockedBy")
+	d.Skip(value)
 }

@@ -71,12 +71,13 @@ func (f *importedPlan) readPhaseDoc(root *source.Node) {
 	}
 }
 
-// warnUnused reports that a field of the whole file is not carried over, unless it is empty.
+// warnUnused reports that a field of the whole file is not carried over, unless it is empty. It carries limits over.
 func (f *importedPlan) warnUnused(name, v *source.Node) {
 	switch {
 	case v.Kind == source.KindNull, v.Kind == source.KindString && v.Text == "", v.Kind == source.KindBool &&
 		v.Text == "false":
 	case (v.Kind == source.KindArray || v.Kind == source.KindObject) && len(v.Items) == 0:
+	case f.carryLimit(name, v):
 	default:
 		f.notCarried(name.At, "the field "+source.Quote(name.Text))
 	}
@@ -119,7 +120,9 @@ func (f *importedPlan) mustHaves(v *source.Node) {
 				f.mustHaves(list)
 				return
 			}
-			f.warnUnused(name, list)
+			for _, e := range list.Elements() {
+				f.addCriterion(phrase{name.Text + ": " + f.inlineText(e), e.At})
+			}
 		})
 		return
 	}
@@ -134,7 +137,9 @@ func (f *importedPlan) mustHaves(v *source.Node) {
 			case "text", "description", "truth":
 				texts = append(texts, f.scalar(v).text)
 			default:
-				f.warnUnused(name, v)
+				if text := f.inlineText(v); text != "" {
+					texts = append(texts, name.Text+" "+text)
+				}
 			}
 		})
 		f.addCriterion(phrase{strings.Join(texts, ": "), e.At})
@@ -235,7 +240,7 @@ func (f *importedPlan) task(e *source.Node) *importedTask {
 			t.addAction(p)
 		case "wave":
 			t.wave, t.waveAt = f.number(v), v.At
-		case "depends", "depends_on", "dependsOn", "dependencies", "blockedBy", "blocked_by", "addBlockedBy":
+		case "depends", "depends_on", "dependsOn", "dependencies", "blockedBy", "blocked_by", "addBlockedBy", "needs":
 			for _, b := range v.Elements() {
 				t.blockers = append(t.blockers, splitIDs(f.scalar(b))...)
 			}
@@ -321,22 +326,29 @@ func (f *importedPlan) docCheck(t *importedTask, v *source.Node) {
 		return
 	}
 	c := claim{phrase: phrase{at: v.At}}
-	var command phrase
+	var more []claim
 	v.Each(func(name, v *source.Node) {
-		switch p := f.scalar(v); name.Text {
+		switch name.Text {
 		case "type", "kind":
-			c.kind = strings.ToLower(p.text)
+			c.kind = strings.ToLower(f.scalar(v).text)
 		case "check", "text", "description", "criterion", "expect", "expected":
+			p := f.scalar(v)
 			if c.text != "" && p.text != "" {
 				p.text = c.text + "; " + p.text
 			}
 			c.text = p.text
 		case "cmd", "command", "run":
-			f.setOnce(&command, p, "command of a check")
+			p := f.scalar(v)
+			if c.command == "" {
+				c.command = p.text
+			} else if p.text != c.command {
+				more = append(more, claim{command: p.text, phrase: phrase{at: p.at}})
+			}
 		default:
-			f.warnUnused(name, v)
+			if p := f.words(v); p.text != "" {
+				more = append(more, claim{kind: "manual", phrase: phrase{name.Text + ": " + p.text, p.at}})
+			}
 		}
 	})
-	c.command = command.text
-	t.claims = append(t.claims, c)
+	t.claims = append(append(t.claims, c), more...)
 }

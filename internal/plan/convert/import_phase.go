@@ -121,6 +121,7 @@ func (r *phaseReader) frontMatter() int {
 	if len(r.lines) == 0 || strings.TrimSpace(r.lines[0].text) != "---" {
 		return 0
 	}
+	above := source.Text("", 0) // the field that the lines below it belong to
 	for i := 1; i < len(r.lines); i++ {
 		l := r.lines[i]
 		if strings.TrimSpace(l.text) == "---" {
@@ -128,7 +129,8 @@ func (r *phaseReader) frontMatter() int {
 		}
 		name, value, ok := strings.Cut(l.text, ":")
 		if !ok || strings.TrimSpace(name) != name || name == "" {
-			if s := strings.TrimSpace(l.text); s != "" && s[0] != '#' {
+			if s := strings.TrimSpace(l.text); s != "" && s[0] != '#' && !r.carryLimit(above,
+				source.Text(strings.TrimLeft(s, "- "), l.at)) {
 				r.notCarried(l.at, "the line "+source.Quote(s)+" of the front matter")
 			}
 			continue
@@ -137,6 +139,7 @@ func (r *phaseReader) frontMatter() int {
 			value = value[:c]
 		}
 		value = strings.Trim(strings.TrimSpace(value), `"'`)
+		above = source.Text(name, l.at)
 		switch at := l.at; name {
 		case "phase":
 			r.setOnce(&r.number, phrase{value, at}, "phase")
@@ -151,7 +154,8 @@ func (r *phaseReader) frontMatter() int {
 		case "task_count":
 			r.taskCount = source.Text(value, at)
 		default:
-			if value != "" && value != "[]" && value != "{}" && value != "null" {
+			if value != "" && value != "[]" && value != "{}" && value != "null" &&
+				!r.carryLimit(above, source.Text(value, at)) {
 				r.notCarried(at, source.Quote(name)+" of the front matter")
 			}
 		}
@@ -209,6 +213,9 @@ func (r *phaseReader) section(i, level int, text string) int {
 		if r.title.text == "" {
 			r.title = phrase{text, head.at}
 		}
+	case strings.TrimSpace(body) != "" && limitOf(text) != limitsNothing:
+		r.limitSection(source.Text(text, head.at), r.lines[i+1:end])
+		return end
 	case strings.TrimSpace(body) != "":
 		r.linesNotCarried(i, end, "the section "+source.Quote(text))
 		return end
@@ -280,4 +287,15 @@ func (r *phaseReader) task(i int) int {
 	r.Error(t.at, plan.CodeSyntax, "task %s is not closed; end it with </task> on a line of its own",
 		source.Quote(t.id.text))
 	return len(r.lines)
+}
+
+// limitSection carries the lines below a heading over, each as a limit.
+func (r *phaseReader) limitSection(head *source.Node, lines []markdownLine) {
+	for _, l := range lines {
+		p, _, _, ok := l.listItem()
+		if !ok {
+			p = phrase{strings.TrimSpace(l.text), l.at}
+		}
+		r.carryLimit(head, source.Text(p.text, p.at))
+	}
 }

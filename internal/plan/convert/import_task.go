@@ -128,7 +128,9 @@ func (r *phaseReader) body(t *importedTask, body string, at source.Location) {
 		from := i + m[1]
 		tag := at + source.Location(i)
 		rest := eachAttribute(body[i+m[4]:i+m[5]], func(attribute, value string, _ int) {
-			r.notCarried(tag, "the attribute "+attribute+"="+source.Quote(value)+" of <"+clipText(name, 40)+">")
+			if !r.carryTaskLimit(t, attribute, source.Text(value, tag)) {
+				r.notCarried(tag, "the attribute "+attribute+"="+source.Quote(value)+" of <"+clipText(name, 40)+">")
+			}
 		})
 		r.warnTag(tag, name, rest)
 		if strings.HasSuffix(body[i+m[4]:i+m[5]], "/") {
@@ -179,8 +181,6 @@ func (r *phaseReader) readSection(t *importedTask, name, text string, at source.
 		r.files(t, text, at)
 	case "action", "description":
 		t.addAction(phrase{dedent(text), at})
-	case "verify", "checks":
-		r.checks(t, text, at)
 	case "title", "name":
 		r.setOnce(&t.subject, phrase{clean, at}, "title")
 	case "done":
@@ -190,6 +190,13 @@ func (r *phaseReader) readSection(t *importedTask, name, text string, at source.
 	case "depends", "depends_on":
 		t.blockers = append(t.blockers, splitIDs(phrase{strings.TrimSpace(text), at})...)
 	default:
+		switch limitOf(name) {
+		case checks:
+			r.checks(t, text, at)
+			return
+		case limitsMoney, forbids:
+			r.limitLost(at, name)
+		}
 		t.section(strings.ToUpper(name[:1])+strings.ReplaceAll(name[1:], "_", " "), clean)
 	}
 }
@@ -284,7 +291,13 @@ func (f *importedPlan) file(t *importedTask, p phrase, action string) {
 func (r *phaseReader) checks(t *importedTask, text string, at source.Location) {
 	around := r.elements(text, "check", func(attrs map[string]string, text string, n int) {
 		kind := strings.ToLower(attrs["type"])
-		r.warnAttributes(at+source.Location(n), "check", attrs, "type", "cmd", "command")
+		r.warnTag(at+source.Location(n), "check", attrs[""])
+		for _, name := range slices.Sorted(maps.Keys(attrs)) {
+			if attrs[name] != "" && !slices.Contains([]string{"", "type", "cmd", "command"}, name) {
+				t.claims = append(t.claims, claim{kind: "manual",
+					phrase: phrase{name + ": " + attrs[name], at + source.Location(n)}})
+			}
+		}
 		t.claims = append(t.claims, claim{kind: kind, command: strings.TrimSpace(attrs["cmd"] + attrs["command"]),
 			phrase: phrase{text, at + source.Location(n)}})
 	})

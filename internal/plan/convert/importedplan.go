@@ -98,6 +98,7 @@ type importedPlan struct {
 	name      phrase
 	request   []phrase // paragraphs
 	criteria  []phrase
+	mustNot   []phrase
 	links     []link
 	waves     []importedWave
 	waveIndex map[int]int // index into waves, by number
@@ -172,6 +173,7 @@ func (f *importedPlan) tree() *source.Node {
 		root.Set("request", source.Text(strings.Join(parts, "\n\n"), f.request[0].at))
 	}
 	root.Set("criteria", listOf(f.criteria, func(w phrase) *source.Node { return f.condition(c, w) }))
+	root.Set("mustNot", listOf(f.mustNot, phrase.observation))
 	root.Set("links", listOf(f.links, link.node)).Set("waves", listOf(f.waves, importedWave.node))
 	tasks := source.List(f.at)
 	for _, t := range f.tasks {
@@ -271,8 +273,12 @@ func (t *importedTask) section(title, text string) {
 	}
 }
 
-// addMetadata puts a value without a field in plans into metadata, at most a hundred for each task.
+// addMetadata puts a value without a field in plans into metadata, at most a hundred for each task, unless it is a
+// limit.
 func (f *importedPlan) addMetadata(t *importedTask, name string, value *source.Node) {
+	if f.carryTaskLimit(t, name, value) {
+		return
+	}
 	if t.metadata == nil {
 		t.metadata = source.Object(value.At)
 	}
