@@ -15,24 +15,34 @@ import (
 	"testing"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/proc"
 )
 
 func TestTroubleOfOneTask(t *testing.T) {
 	t.Parallel()
+	shell := fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
+		if r.ToolTurns() == 0 {
+			return fakeapi.Use(fakeapi.Bash("echo sheep > f1.txt")).WithUsage(use)
+		}
+		return fakeapi.Text("I could not.").WithUsage(use)
+	})
 	for _, c := range []struct {
 		name     string
+		deny     string        // the user's permissions.deny
 		reply    fakeapi.Reply // to each request of the task
 		says     string        // the CLI's own words
 		outcomes string        // of the task's attempts
 	}{
-		{"refusal", fakeapi.Reply{Text: "I cannot.", Stop: "refusal"}, "Start a new session to continue", "refused refused"},
-		{"output limit", fakeapi.Reply{Text: "on and on", Stop: "max_tokens"}, "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+		{"refusal", "", fakeapi.Reply{Text: "I cannot.", Stop: "refusal"}, "Start a new session to continue", "refused refused"},
+		{"output limit", "", fakeapi.Reply{Text: "on and on", Stop: "max_tokens"}, "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
 			"refused refused"},
-		{"400", fakeapi.Fail(400, "messages.0: bad image"), "API Error: 400 messages.0: bad image", "refused"},
-		{"413", fakeapi.Fail(413, "too large"), "Request too large", "refused"},
-		{"long prompt", fakeapi.Fail(400, "prompt is too long: 300000 tokens > 200000 maximum"), "Prompt is too long",
+		{"400", "", fakeapi.Fail(400, "messages.0: bad image"), "API Error: 400 messages.0: bad image", "refused"},
+		{"413", "", fakeapi.Fail(413, "too large"), "Request too large", "refused"},
+		{"long prompt", "", fakeapi.Fail(400, "prompt is too long: 300000 tokens > 200000 maximum"), "Prompt is too long",
 			"refused"},
-		{"unknown model", fakeapi.Fail(404, "model: "+model), "issue with the selected model", "refused"},
+		{"unknown model", "", fakeapi.Fail(404, "model: "+model), "issue with the selected model", "refused"},
+		{"a deny rule", "Bash(echo:*)", shell, "Bash is denied by the rule Bash(echo:*) in ", "denied"},
+		{"a denied tool", "Bash", shell, "Bash is denied by the rule Bash in ", "denied"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -40,6 +50,7 @@ func TestTroubleOfOneTask(t *testing.T) {
 			agents[1].Then = &c.reply
 			srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
 			r, env := newRepo(t, manyTasks(4, 4)), Env(t, srv)
+			denyByUser(t, env, c.deny)
 			e := r.wavexEnv(env, "run", "plan.json", "--output", "json").end()
 			all, last := e.events(t)
 			if e.exit != 4 || last.Tasks.Completed != 3 || last.Tasks.Failed != 1 {
@@ -61,6 +72,21 @@ func TestTroubleOfOneTask(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// denyByUser writes the settings of the user, if there is a rule.
+func denyByUser(t *testing.T, env []string, rule string) {
+	t.Helper()
+	if rule == "" {
+		return
+	}
+	at := filepath.Join(proc.Getenv(env, "CLAUDE_CONFIG_DIR"), "settings.json")
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(at, fmt.Appendf(nil, `{"permissions": {"deny": [%q]}}`, rule), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

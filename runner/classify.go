@@ -52,6 +52,9 @@ func classifyWork(w work) classification {
 		// The agent could edit, and did. A denied tool call (agents try several) is not why the
 		// check fails, and no reason to stop the run. The next attempt gets the denials in its
 		// prompt.
+		if by := denialBy(w.denials); by != "" {
+			reason += "; " + by
+		}
 		return classification{outcome: Wrong, reason: reason, detail: detail + "\n" + denialReason(w.denials)}
 	case reason != "":
 		return classification{outcome: Wrong, reason: reason, detail: detail}
@@ -92,10 +95,17 @@ func failedChecks(checks []check.Evidence) (reason, detail string) {
 	return reason, b.String()
 }
 
-// denialReason names the rules that would have allowed the denied tool calls.
+// denialReason says why tool calls were denied: by a deny rule, or because the agent left its directory, or by the
+// want of rules that would have allowed them.
 func denialReason(ds []Denial) string {
+	if by := denialBy(ds); by != "" {
+		return by
+	}
 	var rules []string
 	for _, d := range ds {
+		if d.Left != "" {
+			return "permission denied: the agent left its own directory to edit " + d.Left
+		}
 		if len(rules) == 3 {
 			rules = append(rules, "...")
 			break
@@ -103,6 +113,16 @@ func denialReason(ds []Denial) string {
 		rules = append(rules, d.Rule)
 	}
 	return "permission denied; to allow it, add to allowedTools: " + strings.Join(rules, ", ")
+}
+
+// denialBy names the first deny rule that wins over every rule that could be added; "": there is none.
+func denialBy(ds []Denial) string {
+	for _, d := range ds {
+		if d.By != "" {
+			return d.Tool + " is denied by the rule " + d.By
+		}
+	}
+	return ""
 }
 
 // anyDenied reports whether a tool of one of the kinds was denied.

@@ -18,6 +18,8 @@ func TestClassifyWork(t *testing.T) {
 	edit := []plan.File{{Path: "a.go", Action: "modify"}, {Path: "b.go", Action: "read"}}
 	reads := []plan.File{{Path: "b.go", Action: "read"}}
 	bash := []Denial{{Tool: "Bash", Rule: "Bash(make lint)", Kind: CommandTool}}
+	ruled := []Denial{{Tool: "Bash", Rule: "Bash", Kind: CommandTool, By: "Bash in s"}}
+	left := []Denial{{Tool: "Write", Rule: "Edit(//p/a.go)", Kind: EditTool, Left: "/p/a.go"}}
 	fetch := []Denial{{Tool: "WebFetch", Rule: "WebFetch(domain:x)"}}
 	no := "the agent reports unmet: x"
 	for _, tc := range []struct {
@@ -57,11 +59,16 @@ func TestClassifyWork(t *testing.T) {
 		{"denied by the way, checks pass, it says not done", work{checks: []check.Evidence{good}, denials: bash,
 			edited: true, unfinished: "not done"}, Wrong, "not done"},
 		{"denied, checks pass", work{checks: []check.Evidence{good}, denials: bash}, Done, ""},
+		{"denied by a rule", work{checks: []check.Evidence{bad}, denials: ruled}, Denied,
+			"Bash is denied by the rule Bash in s"},
+		{"denied outside of its directory", work{checks: []check.Evidence{bad}, denials: left}, Denied, "to edit /p/a.go"},
 		{"denied, no checks, promise broken", work{files: edit, denials: fetch}, Denied, "WebFetch(domain:x)"},
 		{"edit denied, checks pass, promise broken", work{checks: []check.Evidence{good}, files: edit, denials: bash},
 			Denied, "no declared file changed"},
 		{"a fetch denied, checks pass, promise broken", work{checks: []check.Evidence{good}, files: edit, denials: fetch},
 			Wrong, "no declared file changed"},
+		{"denied by a rule, but it could edit", work{checks: []check.Evidence{bad}, denials: ruled, edited: true}, Wrong,
+			"; Bash is denied by the rule Bash in s"},
 		{"the agent says failure, checks pass", work{checks: []check.Evidence{good}, unfinished: no}, Wrong,
 			"the agent reports unmet"},
 		{"the agent says failure, checks fail", work{checks: []check.Evidence{bad}, unfinished: no}, Wrong, "check failed"},
@@ -77,7 +84,7 @@ func TestClassifyWork(t *testing.T) {
 				t.Errorf("classifyWork = %s %q, want %s %q", v.outcome, v.reason, tc.want, tc.reason)
 			}
 			failed := slices.ContainsFunc(tc.work.checks, func(e check.Evidence) bool { return !e.Passed })
-			denied := strings.Contains(v.detail, "permission denied")
+			denied := strings.Contains(v.detail, "permission denied") || strings.Contains(v.detail, "denied by the rule")
 			if denied != (failed && len(tc.work.denials) > 0 && tc.want == Wrong) ||
 				strings.Contains(v.detail, "FAIL x") != (failed && tc.want != Interrupted) {
 				t.Errorf("the next attempt learns %q", v.detail)

@@ -50,6 +50,7 @@ func (l *Local) Attempt(ctx context.Context, req Request, hooks Hooks) Result {
 	if v.outcome != Done {
 		disk, _ := exhaustion.Disk(req.Dir)
 		v.reason = withLimits(v.reason, t.exhausted, disk)
+		t.res.Denials = slices.Concat(t.res.Denials, t.absent)
 	}
 	t.res.Outcome = v.outcome
 	// Remove secrets before the texts are cut and before the signature is made: afterwards, a
@@ -96,8 +97,9 @@ type attempt struct {
 	turn      TurnRequest
 	res       Result
 	env       []string // of commands and checks
-	noOutput  bool     // a command task that printed nothing
-	exhausted string   // the limit of the machine that the turn or the command reached
+	absent    []Denial
+	noOutput  bool   // a command task that printed nothing
+	exhausted string // the limit of the machine that the turn or the command reached
 	failed    []failedCheck
 	after     map[string]checkFile // the files on which checks rest, after the turn; nil if they were not looked at
 }
@@ -236,7 +238,8 @@ func (t *attempt) judge(ctx context.Context, before baseline, v classification, 
 	// A check may have created a declared file, for example by building it.
 	var digests map[string]string
 	t.res.Changed, digests = before.changed(t.req.Dir, t.req.Files)
-	w.changed, w.denials, w.edited = t.res.Changed, t.res.Denials, len(t.res.Touched) > 0
+	w.changed, w.edited = t.res.Changed, len(t.res.Touched) > 0
+	w.denials = slices.Concat(t.res.Denials, t.absent)
 	w.present = arePresent(t.req.Files, digests)
 	if v = classifyWork(w); v.outcome == Done {
 		if v, err = t.checkWithOld(ctx, rested, resting); err != nil {
@@ -378,7 +381,13 @@ func (t *attempt) runTurn(ctx context.Context) (v classification, unfinished str
 		res.Session = end.Session
 	}
 	res.Report = end.Report
-	res.Denials = end.Denials
+	for _, d := range end.Denials {
+		if d.Absent {
+			t.absent = append(t.absent, d)
+		} else {
+			res.Denials = append(res.Denials, d)
+		}
+	}
 	res.Refused, res.Refusals = end.Refused, end.Refusals
 	for path, n := range end.Edits {
 		if rel, err := filepath.Rel(t.req.Dir, path); err == nil && filepath.IsLocal(rel) {

@@ -67,8 +67,8 @@ func (o Outcome) Class() string {
 	return "logic"
 }
 
-// Own reports whether the outcome is the trouble of the task alone, which no counsel helps: the task is stopped, and the
-// others go on.
+// Own reports whether the outcome is the trouble of the task alone, which no counsel helps: the task is stopped, and
+// the others go on.
 func (o Outcome) Own() bool { return o == Denied || o == Refused || o == Truncated }
 
 // Charged reports whether the attempt counts as an iteration: the agent had its turn, and neither
@@ -255,6 +255,10 @@ type Denial struct {
 	Rule string `json:"rule"` // as --allowedTools takes it, for example Bash(go test:*)
 	// Kind says how the tool changes files; "": as far as the agent knows, it does not.
 	Kind ToolKind `json:"kind,omitempty"`
+	By   string   `json:"by,omitempty"`   // the deny rule that wins over Rule, and the file that has it
+	Left string   `json:"left,omitempty"` // the path, in the project's checkout, of an edit outside of the agent's tree
+	// Absent reports that By took the tool from the agent, which could not call it. It matters only if the work failed.
+	Absent bool `json:"absent,omitempty"`
 }
 
 // Refusal is a tool call that the policy did not let run.

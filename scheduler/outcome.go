@@ -154,7 +154,7 @@ func ownAdvice(id string, r runner.Result) string {
 	case runner.Refused:
 		return "change the task, its model or its files, then resume; or: wavex retry " + id
 	}
-	return allowAdvice(r.Denials)
+	return allowAdvice(id, r.Denials)
 }
 
 // fail settles a task for good and blocks the tasks that depend on it, and no others.
@@ -198,11 +198,18 @@ func continuesSession(mode string, t *Task, r runner.Result) bool {
 	return !t.isSameFailure(r)
 }
 
-// allowAdvice names the rules that would have allowed the denied tool calls.
-func allowAdvice(denials []runner.Denial) string {
+// allowAdvice returns the advice to a person about denied tool calls: remove the deny rule that wins, keep the agent in
+// its own directory, or add the rules that would have allowed them.
+func allowAdvice(id string, denials []runner.Denial) string {
 	var rules []string
 	for _, d := range denials {
-		if !slices.Contains(rules, d.Rule) {
+		switch {
+		case d.By != "":
+			return fmt.Sprintf("remove the deny rule %s, which wins over allowedTools, or change the task; then: wavex retry %s",
+				d.By, id)
+		case d.Left != "":
+			return "name the files in the task by paths below its directory, not " + d.Left + "; then: wavex retry " + id
+		case !slices.Contains(rules, d.Rule):
 			rules = append(rules, d.Rule)
 		}
 	}

@@ -125,13 +125,13 @@ func closingQuote(s string, i int) int {
 	return i
 }
 
-// denials returns the rules that would allow the tool calls that the CLI denied, each once. granted
-// are the rules that the agent already had.
-func denials(refused []denial, granted []string) []runner.Denial {
-	var out []runner.Denial
+// denials returns the rules that would allow the tool calls that the CLI denied, each once, and why they would not.
+// granted are the rules that the agent already had, deny those that win over them; dir is the agent's directory.
+func denials(refused []denial, granted []string, deny []denyRule, dir string) (out []runner.Denial) {
 	for _, r := range refused {
+		by, left := deniedBy(deny, r), leftFor(dir, r)
 		for _, rule := range rulesFor(r) {
-			d := runner.Denial{Tool: r.tool, Rule: rule, Kind: toolKind(r.tool)}
+			d := runner.Denial{Tool: r.tool, Rule: rule, Kind: toolKind(r.tool), By: by, Left: left}
 			if slices.Contains(granted, rule) {
 				d.Rule = r.tool // denied in spite of its own rule: only a rule for the whole tool helps
 			}

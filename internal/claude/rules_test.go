@@ -134,7 +134,7 @@ func TestDenials(t *testing.T) {
 		{refused("mcp__db__query", `{"q":1}`), []string{"mcp__db__query"}},
 	} {
 		var got []string
-		for _, d := range denials([]denial{tc.in, tc.in}, []string{"Bash(had it)"}) {
+		for _, d := range denials([]denial{tc.in, tc.in}, []string{"Bash(had it)"}, nil, "") {
 			if d.Tool != tc.in.tool || d.Kind != kinds[d.Tool] {
 				t.Errorf("tool = %q of kind %q", d.Tool, d.Kind)
 			}

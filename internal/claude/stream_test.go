@@ -450,7 +450,7 @@ func FuzzStream(f *testing.F) {
 		}
 		if r := whole.result; r != nil && !whole.badResult {
 			classifyTurn(turnEnd{result: r, lines: whole.lines, retries: whole.retries, limit: whole.limit})
-			denials(r.denials, nil)
+			denials(r.denials, nil, []denyRule{{text: "Bash(x*)"}, {text: "Edit(a/**)"}}, "/p")
 		}
 		var s truncator
 		s.feed(data)

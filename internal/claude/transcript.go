@@ -52,6 +52,7 @@ type transcript struct {
 type sessionInit struct {
 	seen           bool
 	version, model string // of the CLI, and of the session
+	tools          []string
 }
 
 // lastMessage holds the last facts of each kind in the messages of the agent.
@@ -158,6 +159,9 @@ func (f *transcript) onSystem(o gjson.Result) {
 	case "init":
 		f.init = sessionInit{seen: true, version: strings.Clone(o.Get("claude_code_version").Str),
 			model: strings.Clone(o.Get("model").Str)}
+		for _, tool := range o.Get("tools").Array() {
+			f.init.tools = append(f.init.tools, strings.Clone(tool.Str))
+		}
 		f.session = strings.Clone(o.Get("session_id").Str)
 		f.onWork()
 		f.report("init", "claude "+f.init.version+", "+f.init.model)

@@ -159,7 +159,8 @@ func (t *turn) fillResult(res *runner.TurnResult, k *conversation) {
 			res.Report = r.text
 		}
 		granted := append(checkRules(t.req.Checks), t.req.Settings.AllowedTools...)
-		res.Denials = denials(f.calls.others(r.denials), granted)
+		deny := t.denyRules()
+		res.Denials = append(denials(f.calls.others(r.denials), granted, deny, t.req.Dir), absent(deny, f.init.tools)...)
 	}
 	res.Refusals, res.Refused = f.calls.refusals, f.calls.refused
 }

@@ -1,0 +1,162 @@
+package claude
+
+import (
+	"cmp"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"wavex/internal/loop"
+	"wavex/internal/proc"
+	"wavex/internal/safefile"
+	"wavex/runner"
+)
+
+// This file finds the deny rule that a denied call met. A deny rule wins over every allow rule, and the CLI does not
+// name it (observed on claude 2.1.330). A tool that a rule denies as a whole is not offered to the model.
+
+// denyRule is an entry of permissions.deny.
+type denyRule struct {
+	text  string
+	where string // the file that has it, or the plan's key
+	base  string // of relative paths in it
+	home  string
+}
+
+// settingsMax bounds a settings file, in bytes.
+const settingsMax = 1 << 20
+
+// denyRules returns the deny rules that apply to a turn: those of the machine, the user, the project and the plan.
+func (t *turn) denyRules() (rules []denyRule) {
+	env := t.Environ(t.req.Env)
+	home := proc.Getenv(env, "HOME")
+	config := cmp.Or(proc.Getenv(env, "CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
+	project := filepath.Join(t.req.Dir, ".claude")
+	for _, path := range []string{"/etc/claude-code/managed-settings.json",
+		"/Library/Application Support/ClaudeCode/managed-settings.json", filepath.Join(config, "settings.json"),
+		filepath.Join(project, "settings.json"), filepath.Join(project, "settings.local.json")} {
+		if !filepath.IsAbs(path) {
+			continue // there is no home
+		}
+		text, err := safefile.Read(path, settingsMax)
+		if err != nil {
+			continue // the CLI tells what is wrong with it
+		}
+		for _, rule := range gjson.GetBytes(text, "permissions.deny").Array() {
+			rules = append(rules, denyRule{strings.TrimSpace(rule.Str), path, filepath.Dir(filepath.Dir(path)), home})
+		}
+	}
+	for _, rule := range t.req.Settings.DisallowedTools {
+		rules = append(rules, denyRule{strings.TrimSpace(rule), "the plan's disallowedTools", t.req.Dir, home})
+	}
+	return rules
+}
+
+// deniedBy returns the rule that denies a call, with its place, or "".
+func deniedBy(rules []denyRule, d denial) string {
+	for _, r := range rules {
+		if r.denies(d) {
+			return r.text + " in " + r.where
+		}
+	}
+	return ""
+}
+
+// denies reports whether the rule matches a call.
+func (r denyRule) denies(d denial) bool {
+	tool, pattern, ok := strings.Cut(r.text, "(")
+	if tool != d.tool && (tool != "Edit" || toolKind(d.tool) != runner.EditTool) {
+		return false
+	}
+	pattern = strings.TrimSuffix(pattern, ")")
+	if !ok || pattern == "*" {
+		return true
+	}
+	if path := cmp.Or(d.input.Get("file_path").Str, d.input.Get("notebook_path").Str); path != "" {
+		return r.deniesPath(pattern, path)
+	}
+	if command := d.input.Get("command").Str; command != "" {
+		return deniesCommand(pattern, command)
+	}
+	return d.input.Exists() && r.text == allowRule(d)
+}
+
+// deniesCommand reports whether a pattern matches one of the commands of a line. It takes words in quotes for commands,
+// which names a rule too many.
+func deniesCommand(pattern, line string) bool {
+	ends := regexp.MustCompile(`&&|\|\|?|;|\n|&`)
+	pattern = strings.NewReplacer(`\(`, "(", `\)`, ")", `\\`, `\`).Replace(pattern)
+	prefix, open := strings.CutSuffix(pattern, ":*")
+	if open {
+		pattern = prefix
+	}
+	text := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")
+	if open {
+		text += `(\s.*)?`
+	}
+	whole, err := regexp.Compile("^(?s:" + text + ")$")
+	return err == nil && slices.ContainsFunc(append(ends.Split(line, -1), line), func(c string) bool {
+		return whole.MatchString(strings.TrimSpace(c))
+	})
+}
+
+// deniesPath reports whether a pattern in the form of .gitignore matches a file or a directory that it is in.
+func (r denyRule) deniesPath(pattern, path string) bool {
+	switch {
+	case strings.HasPrefix(pattern, "//"):
+		pattern = pattern[1:]
+	case strings.HasPrefix(pattern, "~/"):
+		pattern = filepath.Join(r.home, pattern[2:])
+	case strings.HasPrefix(pattern, "/"), strings.HasPrefix(pattern, "./"):
+		pattern = filepath.Join(r.base, pattern)
+	default:
+		pattern = "**/" + pattern
+	}
+	text := regexp.QuoteMeta(filepath.ToSlash(pattern))
+	text = strings.NewReplacer(`\*\*/`, "(.*/)?", `\*\*`, ".*", `\*`, "[^/]*", `\?`, "[^/]").Replace(text)
+	whole, err := regexp.Compile("^" + text + "(/.*)?$")
+	return err == nil && whole.MatchString(filepath.ToSlash(path))
+}
+
+// coreTools are the tools without which an agent can do little work.
+var coreTools = [...]string{"Bash", "Edit", "Write"}
+
+// absent returns the tools that a deny rule takes from the session, as denials; offered are those of its init line. One
+// has the kind of its tool if no other tool of that kind is left.
+func absent(rules []denyRule, offered []string) (out []runner.Denial) {
+	if len(offered) == 0 {
+		return nil // not told
+	}
+	for _, tool := range coreTools {
+		if slices.Contains(offered, tool) {
+			continue
+		}
+		d := runner.Denial{Tool: tool, Rule: tool, By: deniedBy(rules, denial{tool: tool}), Absent: true}
+		if d.By == "" {
+			continue
+		}
+		if kind := toolKind(tool); !slices.ContainsFunc(offered, func(other string) bool { return toolKind(other) == kind }) {
+			d.Kind = kind
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// leftFor returns the path of a denied edit in the checkout that the working tree dir belongs to: the agent left its
+// own directory. It returns "" for other calls.
+func leftFor(dir string, d denial) string {
+	path := cmp.Or(d.input.Get("file_path").Str, d.input.Get("notebook_path").Str)
+	project, _, ok := strings.Cut(filepath.ToSlash(dir), "/"+loop.Name+"/"+loop.Worktrees+"/")
+	if !ok || toolKind(d.tool) != runner.EditTool {
+		return ""
+	}
+	below, ok := strings.CutPrefix(filepath.ToSlash(path), project+"/")
+	if !ok || strings.HasPrefix(below, loop.Name+"/") {
+		return ""
+	}
+	return path
+}

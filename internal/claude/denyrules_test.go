@@ -1,0 +1,104 @@
+package claude
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"wavex/internal/proc"
+	"wavex/runner"
+)
+
+func TestDenyRules(t *testing.T) {
+	t.Parallel()
+	bash, write, edit := `{"command":"touch a && make all"}`, `{"file_path":"/p/src/a.go"}`, `{"file_path":"/h/.env"}`
+	for _, c := range []struct {
+		rule, tool, input string
+		want              bool
+	}{
+		{"Bash", "Bash", bash, true},
+		{"Bash(*)", "Bash", bash, true},
+		{"Bash(make:*)", "Bash", bash, true},
+		{"Bash(make all)", "Bash", bash, true},
+		{"Bash(mak:*)", "Bash", bash, false},
+		{"Bash(make)", "Bash", bash, false},
+		{"Bash(t* a)", "Bash", bash, true},
+		{`Bash(f\(x\))`, "Bash", `{"command":"f(x)"}`, true},
+		{"Bash", "Write", write, false},
+		{"Write", "Write", write, true},
+		{"Write", "Edit", write, false},
+		{"Edit", "Write", write, true},
+		{"Edit(./src/**)", "Write", write, true},
+		{"Edit(/src)", "Write", write, true},
+		{"Edit(//p/src/*.go)", "Write", write, true},
+		{"Edit(*.go)", "Write", write, true},
+		{"Edit(*.ts)", "Write", write, false},
+		{"Edit(~/.env)", "Edit", edit, true},
+		{"Edit(~/.en)", "Edit", edit, false},
+		{"WebFetch(domain:go.dev)", "WebFetch", `{"url":"https://go.dev/x"}`, true},
+		{"WebFetch(domain:go.dev)", "WebFetch", `{"url":"https://example.org/x"}`, false},
+		{"mcp__db", "mcp__db__query", `{}`, false},
+	} {
+		rule := denyRule{text: c.rule, base: "/p", home: "/h"}
+		if got := rule.denies(denial{tool: c.tool, input: gjson.Parse(c.input)}); got != c.want {
+			t.Errorf("%s denies %s %s: %v, want %v", c.rule, c.tool, c.input, got, c.want)
+		}
+	}
+}
+
+// The deny rules of the user, the project and the plan are named with their place, also those that take a tool away.
+func TestNamesDenyRules(t *testing.T) {
+	t.Parallel()
+	home, dir := t.TempDir(), t.TempDir()
+	for path, rule := range map[string]string{home: "Bash", dir: "Edit(*.lock)"} {
+		must(os.MkdirAll(filepath.Join(path, ".claude"), 0o755))
+		must(os.WriteFile(filepath.Join(path, ".claude", "settings.json"),
+			[]byte(`{"permissions":{"deny":["`+rule+`"]}}`), 0o644))
+	}
+	turn := &turn{Agent: &Agent{Host: runner.Host{Env: proc.Inherit([]string{"HOME=" + home}, nil)}}}
+	turn.req.Dir, turn.req.Settings.DisallowedTools = dir, []string{"WebFetch"}
+	deny := turn.denyRules()
+	user := "Bash in " + filepath.Join(home, ".claude", "settings.json")
+	for want, d := range map[string]denial{
+		user: {tool: "Bash", input: gjson.Parse(`{"command":"ls"}`)},
+		"Edit(*.lock) in " + filepath.Join(dir, ".claude", "settings.json"): {tool: "Write",
+			input: gjson.Parse(`{"file_path":"` + dir + `/go.lock"}`)},
+		"WebFetch in the plan's disallowedTools": {tool: "WebFetch", input: gjson.Parse(`{"url":"https://go.dev"}`)},
+		"":                                       {tool: "Read", input: gjson.Parse(`{"file_path":"/x"}`)},
+	} {
+		if got := denials([]denial{d}, nil, deny, dir); len(got) != 1 || got[0].By != want {
+			t.Errorf("denials of %s: %+v, want by %q", d.tool, got, want)
+		}
+	}
+	got := absent(deny, []string{"Edit", "Write", "Read"})
+	if len(got) != 1 || got[0].Tool != "Bash" || got[0].By != user || !got[0].Absent {
+		t.Errorf("absent: %+v", got)
+	}
+	one := []denyRule{{text: "Write", where: "s"}}
+	if got := absent(one, []string{"Bash", "Edit"}); len(got) != 1 || got[0].Kind != "" {
+		t.Errorf("absent with another tool of its kind: %+v", got)
+	}
+	if got := absent(one, []string{"Bash"}); len(got) != 1 || got[0].Kind != runner.EditTool {
+		t.Errorf("absent with no other tool of its kind: %+v", got)
+	}
+	if got := absent(deny, nil); got != nil {
+		t.Errorf("absent of a session that tells no tools: %+v", got)
+	}
+}
+
+// An edit of the checkout that the agent's tree belongs to is outside of its own directory.
+func TestLeftItsDirectory(t *testing.T) {
+	t.Parallel()
+	const tree = "/p/.loop/worktrees/w1"
+	for path, want := range map[string]string{"/p/a.go": "/p/a.go", "/q/a.go": "", tree + "/a.go": ""} {
+		d := denial{tool: "Write", input: gjson.Parse(`{"file_path":"` + path + `"}`)}
+		if got := denials([]denial{d}, nil, nil, tree); got[0].Left != want {
+			t.Errorf("%s: left for %q, want %q", path, got[0].Left, want)
+		}
+		if got := denials([]denial{d}, nil, nil, "/p"); got[0].Left != "" {
+			t.Errorf("%s: left for %q from the checkout itself", path, got[0].Left)
+		}
+	}
+}
