@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"wavex/internal/checkfiles"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/safefile"
 )
@@ -124,7 +125,7 @@ func (r *Request) keepCheckFiles(files map[string]checkFile, redact func(string)
 			continue
 		}
 		text, err := safefile.Read(filepath.Join(r.CheckFiles.root(r.Dir), filepath.FromSlash(file)), maxOldFile)
-		if err != nil || redact(string(text)) != string(text) || os.MkdirAll(r.CheckFiles.Store, 0o700) != nil {
+		if err != nil || redact(string(text)) != string(text) || loop.MkdirAll(r.CheckFiles.Store, 0o700) != nil {
 			continue
 		}
 		sum += len(text)

@@ -454,7 +454,7 @@ func (t *attempt) signature() string {
 func (t *attempt) beginWaiting() (end func()) {
 	t.observe("waiting", "for a quiet directory")
 	path := filepath.Join(t.req.LogDir, loop.WaitingFile)
-	if os.MkdirAll(t.req.LogDir, 0o700) != nil || safefile.Write(path, nil, 0o600) != nil {
+	if loop.MkdirAll(t.req.LogDir, 0o700) != nil || safefile.Write(path, nil, 0o600) != nil {
 		return func() {} // other processes see that the turn has ended
 	}
 	return func() {

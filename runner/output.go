@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"wavex/internal/jsonschema"
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 )
@@ -169,7 +170,7 @@ func KeepFile(dir string, value []byte) (path string, err error) {
 	if old, err := safefile.Read(path, int64(len(value))+1); err == nil && bytes.Equal(old, value) {
 		return path, safefile.SyncDir(dir) // a killed wavex may have renamed it
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := loop.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	f, err := os.CreateTemp(dir, unfinished)

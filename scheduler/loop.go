@@ -105,6 +105,10 @@ type Loop struct {
 	// the challenge fails, which stops the run if Config.Precheck is set.
 	Precheck func(s *State, task int, e event.PrecheckStarted) func(ctx context.Context) counsel.Challenge
 
+	// Obstacle returns the stop of a run in which nothing may start any more for a reason outside of its state, or nil. It
+	// is called from the loop's goroutine before it decides, so it must be quick. nil: there is none.
+	Obstacle func() *event.Stop
+
 	// Approver answers gates. Required if Config.Attended is set.
 	Approver Approver
 
@@ -291,6 +295,13 @@ func (r *running) onMessages(m message) error {
 // advance stages all further decisions, makes them durable, and acts on them.
 func (r *running) advance() error {
 	r.costs.end = nil
+	if r.Obstacle != nil && r.s.Stop == nil && r.s.Phase != Ended {
+		if stop := r.Obstacle(); stop != nil {
+			if err := r.emit(event.Draining{Stop: *stop}); err != nil {
+				return err
+			}
+		}
+	}
 	for {
 		if r.endObsoleteSpares() {
 			break

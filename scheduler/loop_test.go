@@ -110,6 +110,27 @@ func TestSequentialWavesTakeTurns(t *testing.T) {
 	}
 }
 
+// An obstacle outside of the state stops the run before anything else starts; what runs goes on to its end.
+func TestObstacleStopsStarts(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
+	asked := 0
+	b.Obstacle = func() *event.Stop {
+		if asked++; len(of[event.AttemptStarted](b.journal)) == 0 {
+			return nil
+		}
+		return event.NewStop(event.RunBlocked, "the project was moved", "move it back")
+	}
+	end := b.run(t)
+	if end.Status != event.RunBlocked || end.ExitCode != 5 || end.Reason != "the project was moved" {
+		t.Errorf("ended as %+v", end)
+	}
+	started, ended := of[event.AttemptStarted](b.journal), of[event.AttemptEnded](b.journal)
+	if len(started) != 1 || len(ended) != 1 || len(of[event.Draining](b.journal)) != 1 || asked < 2 {
+		t.Errorf("%d started, %d ended, asked %d times", len(started), len(ended), asked)
+	}
+}
+
 func TestEagerDropsTheBarrier(t *testing.T) {
 	t.Parallel()
 	p := mustPlan(t, planText(task("a"), task("b"), task("c", "a")))

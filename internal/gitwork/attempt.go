@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -117,7 +117,7 @@ func (m *Manager) mapRequest(t *tree, req runner.Request) (runner.Request, error
 	if err != nil {
 		return req, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil { // git has no empty folders
+	if err := loop.MkdirAll(dir, 0o755); err != nil { // git has no empty folders
 		return req, err
 	}
 	req.Dir = dir

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
@@ -92,7 +93,7 @@ func (p *Checkpoints) seedIndex(now os.FileInfo) (err error) {
 	k := &p.index
 	k.remove()
 	if p.IndexDir != "" && !k.own { // a wavex that was killed has left its index
-		if err := errors.Join(os.RemoveAll(p.IndexDir), os.MkdirAll(p.IndexDir, 0o700)); err != nil {
+		if err := errors.Join(os.RemoveAll(p.IndexDir), loop.MkdirAll(p.IndexDir, 0o700)); err != nil {
 			return err
 		}
 		k.own = true

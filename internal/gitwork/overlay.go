@@ -168,7 +168,7 @@ func (m *Manager) mountNew(path, index string) error {
 		return err
 	}
 	upper := filepath.Join(overlayDir(path), "upper")
-	if err := os.MkdirAll(upper, 0o777); err != nil {
+	if err := loop.MkdirAll(upper, 0o777); err != nil {
 		return err
 	}
 	for from, to := range map[string]string{index: filepath.Join(admin, "index"),
@@ -217,7 +217,7 @@ func (m *Manager) remount(path string) error {
 	if _, err := m.lowerIndex(); err != nil {
 		return errTreeGone
 	}
-	if err := os.MkdirAll(work, 0o700); err != nil {
+	if err := loop.MkdirAll(work, 0o700); err != nil {
 		return err
 	}
 	return mountOwn(path, m.lowerPath(), upper, work)

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"wavex/internal/loop"
 )
 
 // This file gives each slot resources that parallel attempts would otherwise compete for: ports, a
@@ -117,7 +119,7 @@ func (s *slots) ensureDir(slot int, dir string) bool {
 		if os.Mkdir(dir, 0o700) == nil { // otherwise it may have contents
 			_ = os.Chtimes(dir, pristineTime(), pristineTime()) // if it fails, clean reads the folder each time
 		}
-		s.made[slot] = os.MkdirAll(dir, 0o700) == nil
+		s.made[slot] = loop.MkdirAll(dir, 0o700) == nil
 	}
 	return s.made[slot]
 }

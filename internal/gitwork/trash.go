@@ -70,7 +70,7 @@ func (t *trash) names() (names []string) {
 // add moves a folder into the trash. It does nothing if the folder does not exist.
 func (t *trash) add(path string) error {
 	for {
-		if err := os.MkdirAll(t.dir, 0o700); err != nil {
+		if err := loop.MkdirAll(t.dir, 0o700); err != nil {
 			return err
 		}
 		err := os.Rename(path, unusedName(filepath.Join(t.dir, filepath.Base(path))))

@@ -106,7 +106,9 @@ func TestTrash(t *testing.T) {
 // A folder that comes into the trash while that is being emptied, and removed, leaves its place.
 func TestTrashWhileItIsEmptied(t *testing.T) {
 	t.Parallel()
-	in := trashOf(loop.In(t.TempDir()))
+	project := loop.In(t.TempDir())
+	must(t, os.Mkdir(string(project), 0o755))
+	in := trashOf(project)
 	done := make(chan struct{})
 	emptied := make(chan error)
 	go func() {

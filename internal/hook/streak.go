@@ -47,7 +47,7 @@ func CountStreak(in Input, r Run) (streak int, ok bool) {
 	}
 	b, err = json.Marshal(now)
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
+		err = loop.MkdirAll(filepath.Dir(path), 0o755)
 	}
 	if err == nil {
 		// Neither synced nor renamed: writing must be quick, and after a torn write the count

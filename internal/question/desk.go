@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"wavex/internal/loop"
 	"wavex/internal/policy"
 	"wavex/internal/safefile"
 )
@@ -139,7 +139,7 @@ func (d *Desk) publish(call policy.Question, timeout time.Duration) (Question, e
 	q := Question{ID: fmt.Sprintf("q%d", d.last+1), Question: call, Asked: now, Deadline: now.Add(timeout)}
 	text, err := json.MarshalIndent(q, "", "  ")
 	if err == nil {
-		err = os.MkdirAll(string(d.dir), 0o700)
+		err = loop.MkdirAll(string(d.dir), 0o700)
 	}
 	if err == nil {
 		err = safefile.Replace(filepath.Join(string(d.dir), q.ID+questionSuffix), append(text, '\n'), 0o600, false)

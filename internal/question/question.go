@@ -17,6 +17,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"wavex/internal/loop"
 	"wavex/internal/policy"
 	"wavex/internal/safefile"
 )
@@ -101,7 +102,7 @@ func (d Dir) Answered(id string) (a Answer, ok bool) { return d.answer(id) }
 
 // Watch tells the run that a person is there to answer, until release is called.
 func (d Dir) Watch() (release func(), err error) {
-	if err := os.MkdirAll(string(d), 0o700); err != nil {
+	if err := loop.MkdirAll(string(d), 0o700); err != nil {
 		return nil, err
 	}
 	l := flock.New(filepath.Join(string(d), watchersFile))

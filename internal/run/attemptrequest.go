@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -61,7 +60,7 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 		b.Continues, b.Interrupts = false, b.More || b.Interrupts
 		req.FullPrompt = prompt.Build(s.Plan, i, b)
 	}
-	if err := os.MkdirAll(req.LogDir, 0o700); err != nil {
+	if err := loop.MkdirAll(req.LogDir, 0o700); err != nil {
 		return req, err
 	}
 	return req, nil
@@ -150,7 +149,7 @@ func (r *Session) ensureTasksDir() error {
 	if r.tasksDirMade {
 		return nil
 	}
-	err := os.MkdirAll(r.config.Loop.Run(r.config.Run, loop.Tasks), 0o755)
+	err := loop.MkdirAll(r.config.Loop.Run(r.config.Run, loop.Tasks), 0o755)
 	r.tasksDirMade = err == nil
 	return err
 }

@@ -26,6 +26,7 @@ import (
 func newSession(t *testing.T, dir, text string) (*Session, *scheduler.State) {
 	t.Helper()
 	p := testrepo.Plan(t, dir, text)
+	testrepo.Must(t, os.MkdirAll(string(loop.In(dir)), 0o755))
 	c := event.DefaultConfig()
 	c.Parallel = 4
 	c.Run, c.Dir, c.Loop = "r-1", dir, loop.In(dir)

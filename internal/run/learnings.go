@@ -28,6 +28,9 @@ func (r *Session) proposeLearnings() {
 }
 
 func (r *Session) addLearnings() error {
+	if r.movedError() != nil {
+		return nil // a resume proposes them
+	}
 	found := fixedFailures(r.state)
 	// Agents were told to note deviations there. wavex's own notes of failures would repeat those above.
 	context, err := notes.ReadContext(cmp.Or(r.config.Track, string(r.config.Loop)))

@@ -37,12 +37,17 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 	if r.elsewhere == nil { // agents elsewhere cannot change the plan and .loop, and a person may
 		attempts = r.withTamperDetector(p.files, attempts) // sees the changes of all others
 	}
+	attempts = movedGuard{attempts, r.movedError}
+	integrator := r.workspace.Integrator()
+	if integrator != nil {
+		integrator = movedIntegrator{integrator, r.movedError}
+	}
 	return &scheduler.Loop{
 		State: r.state, StartEvent: r.startEvent, Journal: restoreWarner{r.journal, r.opts.Err},
 		Runner:     attempts,
-		Integrator: r.workspace.Integrator(),
-		Views:      slices.DeleteFunc(p.views, func(v scheduler.View) bool { return v == nil }),
-		Signals:    c.Signals, Approver: c.Approver,
+		Integrator: integrator, Obstacle: r.obstacle,
+		Views:   slices.DeleteFunc(p.views, func(v scheduler.View) bool { return v == nil }),
+		Signals: c.Signals, Approver: c.Approver,
 		FirstResponse: r.firstResponse, AwaitingAPI: r.apiWaits.reports(), AddedTasks: p.addedTasks,
 		Warnings: p.warnings,
 		Request: func(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
@@ -53,7 +58,7 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 		NewSpare: p.newSpare,
 		Recover:  r.recovery, LateCosts: r.lateCosts,
 		Panel: p.reviews.Panel(), Case: p.reviews.PreparePanel,
-		Review: p.reviews.PrepareReview, Verify: p.reviews.PrepareVerification, Precheck: p.reviews.PreparePrecheck,
+		Review: p.reviews.PrepareReview, Verify: r.verifyInPlace(p.reviews.PrepareVerification), Precheck: p.reviews.PreparePrecheck,
 		Redact: r.redactEvent,
 		Now:    time.Now, Jitter: rand.Float64,
 		// One more than the number of processors keeps them busy during the fsyncs of the journal.

@@ -271,7 +271,7 @@ func (r *Session) Close(ctx context.Context) {
 	r.closers = nil
 	if r.workspace != nil {
 		if err := r.closeWorkspace(context.WithoutCancel(ctx)); err != nil {
-			fmt.Fprintln(r.opts.Err, "wavex: leaving the worktrees:", err)
+			r.complain("leaving the worktrees:", err)
 		}
 		r.workspace = nil
 	}
@@ -304,8 +304,27 @@ func (r *Session) closeLimit(usual time.Duration) time.Duration {
 	return usual
 }
 
+// movedError returns the error of work in a project that was moved, or nil.
+func (r *Session) movedError() error {
+	if r.journal == nil { // not open yet
+		return nil
+	}
+	if e := r.journal.Moved(); e != nil {
+		return e
+	}
+	return nil
+}
+
 // warn prints a warning in every output format.
-func (r *Session) warn(err error) { fmt.Fprintln(r.opts.Err, "wavex: warning:", err) }
+func (r *Session) warn(err error) { r.complain("warning:", err) }
+
+// complain prints an error of a part that the run does not depend on. In a project that was moved such parts fail for
+// that reason alone.
+func (r *Session) complain(what string, err error) {
+	if r.movedError() == nil {
+		fmt.Fprintln(r.opts.Err, "wavex:", what, err)
+	}
+}
 
 // notice prints a notice if the output is for people.
 func (r *Session) notice(text string) {

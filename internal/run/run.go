@@ -161,7 +161,7 @@ func (r *Session) await(ctx context.Context, c Console, l *scheduler.Loop, seal 
 // only a warning, because the journal has everything.
 func (r *Session) startStateFiles() *statefiles.Writer {
 	return statefiles.NewWriter(r.config.Loop, r.opts.Redactor.Bytes, func(err error) {
-		fmt.Fprintln(r.opts.Err, "wavex: warning: the files in .loop are behind the journal; `wavex status --rebuild` writes them again:", err)
+		r.warn(fmt.Errorf("the files in .loop are behind the journal; `wavex status --rebuild` writes them again: %w", err))
 	})
 }
 
@@ -170,7 +170,7 @@ func (r *Session) startHookSnapshot() (scheduler.View, func()) {
 	w := hook.NewSnapshotWriter(r.config.Loop, contextFile(r.config.Track), r.opts.Redactor.Bytes)
 	return w, func() {
 		if err := w.Close(); err != nil {
-			fmt.Fprintln(r.opts.Err, "wavex: hooks cannot speak of this run:", err)
+			r.complain("hooks cannot speak of this run:", err)
 		}
 	}
 }

@@ -35,10 +35,12 @@ type tamperDetector struct {
 	loop       loop.Dir
 	plan       string                              // its file; "": one that wavex itself writes
 	isOwnWrite func(name string, text []byte) bool // reports whether this wavex wrote that text
+	moved      func() error                        // an error: all files seem to be gone
 }
 
 func (r *Session) withTamperDetector(files *statefiles.Writer, inner runner.Runner) runner.Runner {
-	s := tamperDetector{Runner: inner, loop: r.config.Loop, isOwnWrite: files.HasWritten}
+	s := tamperDetector{Runner: inner, loop: r.config.Loop, isOwnWrite: files.HasWritten,
+		moved: r.movedError}
 	if !planfile.IsList(r.plan.Path) {
 		s.plan = planfile.AbsPath(r.plan)
 	}
@@ -78,6 +80,9 @@ func (s tamperDetector) findTampers(before loopSnapshot, req runner.Request) ([]
 	after := s.takeSnapshot(req.Baseline)
 	if after.limited != nil {
 		return nil, after.limited
+	}
+	if s.moved() != nil {
+		return nil, nil
 	}
 	found := s.findChanges(before, after)
 	for i, t := range found {

@@ -100,7 +100,8 @@ func TestTamperDetector(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := tamperDetector{Runner: c.does(dir, log), loop: loop, plan: dir + "/plan.json",
-				isOwnWrite: func(_ string, text []byte) bool { return strings.HasPrefix(string(text), "wavex") }}
+				isOwnWrite: func(_ string, text []byte) bool { return strings.HasPrefix(string(text), "wavex") },
+				moved:      func() error { return nil }}
 			res := s.Attempt(t.Context(), runner.Request{Baseline: string(loop + "/runs/r/tasks/a/base.json")}, runner.Hooks{})
 			if res.Outcome != runner.Done {
 				t.Fatal(res.Reason)

@@ -40,7 +40,7 @@ func TestTamperDetectorReadsRegularFilesOnly(t *testing.T) {
 					return nil
 				})
 				s := tamperDetector{Runner: does, loop: loop.In(dir), plan: filepath.Join(dir, plan),
-					isOwnWrite: func(string, []byte) bool { return false }}
+					isOwnWrite: func(string, []byte) bool { return false }, moved: func() error { return nil }}
 				req := runner.Request{Dir: dir, Baseline: filepath.Join(dir, base)}
 				res := s.Attempt(t.Context(), req, runner.Hooks{})
 				want := file

@@ -186,7 +186,7 @@ func (j *Journal) Sync() error {
 }
 
 func (j *Journal) restoreDir() error {
-	if j.lock == nil {
+	if j.lock == nil || j.log.Moved() != nil {
 		return nil
 	}
 	err := statefiles.EnsureGitignore(j.dir)
@@ -205,6 +205,9 @@ func (j *Journal) Mark() journal.Mark { return j.log.Mark() }
 // Restored returns how often another process removed, replaced or extended the journal and it was
 // repaired.
 func (j *Journal) Restored() int { return j.log.Restored() }
+
+// Moved returns nil if the project's directory still has its path. It may be called from any goroutine.
+func (j *Journal) Moved() *journal.MovedError { return j.log.Moved() }
 
 // Close releases journal and lock. It may be called again.
 func (j *Journal) Close() {

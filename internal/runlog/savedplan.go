@@ -25,7 +25,7 @@ func SavePlan(dir loop.Dir, run string, p *plan.Plan, secrets *secret.Redactor) 
 		return nil
 	}
 	path := dir.Run(run, loop.Outline)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := loop.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	to, err := os.CreateTemp(filepath.Dir(path), ".plan-*")

@@ -373,7 +373,7 @@ func writePullRequestBody(p *plan.Plan, c event.Config, events []event.Event, co
 		}
 	}
 	path := gitworkOptions(p, c).BodyFile
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := loop.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	return maybe.WriteFile(path, []byte(redactSecrets(sum.Markdown())), 0o644)
