@@ -334,7 +334,7 @@ func match(t testing.TB, pattern, text string) []string {
 
 const (
 	moneyPattern = `(\$[0-9.]+/(?:none|\$[0-9.]+)(?: \(notional\))?)`
-	totalPattern = `(?m)^(?:\*\*)?([a-z][a-z ]*): (\d+) of (\d+) tasks? completed, ` +
+	totalPattern = `(?m)^(?:\*\*)?([a-z][a-z ]*): (\d+) of (\d+) tasks? completed, (?:(\d+) verified, )?` +
 		`(\d+) failed, (\d+) blocked, (\d+) pending`
 )
 
@@ -343,7 +343,10 @@ func totalFigures(t testing.TB, text string) figures {
 	t.Helper()
 	n := match(t, totalPattern, text)
 	sums := match(t, `Cost: `+moneyPattern+`.* \| Iterations: (\S+) .*?(?:\| Time: (\S+))?\n`, text)
-	f := figures{"status": n[0], "done": n[1] + "/" + n[2], "tasks": strings.Join([]string{n[1], n[3], n[4], n[5]}, " "),
+	verified, _ := strconv.Atoi(n[3]) // "" if no task is
+	pending, _ := strconv.Atoi(n[6])
+	f := figures{"status": n[0], "done": n[1] + "/" + n[2],
+		"tasks": strings.Join([]string{n[1], n[4], n[5], strconv.Itoa(pending + verified)}, " "),
 		"money": sums[0], "iterations": sums[1]}
 	if sums[2] != "" {
 		f["time"] = sums[2]

@@ -88,5 +88,10 @@ func splitBlockers(task json.RawMessage) (rest json.RawMessage, blockers []strin
 }
 
 func (x *index) clone() index {
-	return index{slices.Clone(x.small), maps.Clone(x.numbers), maps.Clone(x.names), maps.Clone(x.folded)}
+	y := newIndex(0)
+	y.small = slices.Clone(x.small)
+	maps.Copy(y.numbers, x.numbers)
+	maps.Copy(y.names, x.names)
+	maps.Copy(y.folded, x.folded)
+	return y
 }
