@@ -32,7 +32,7 @@ type baseline struct {
 	Vacuous bool `json:"vacuous,omitempty"`
 	// Checks identifies those checks; "" if wavex did not record it. Other checks of an edited plan run once more.
 	Checks string `json:"checks,omitempty"`
-	// Unmeasured reports that the checks were not run, because others edited the directory.
+	// Unmeasured reports that the checks were not run, because others edited the directory, or an attempt may have.
 	Unmeasured bool `json:"unmeasured,omitempty"`
 
 	// unknown holds the files on which checks rest that differed from CheckFiles after an attempt was killed: it or a
@@ -44,23 +44,23 @@ type baseline struct {
 const maxBaseline = 256 << 20
 
 // openBaseline reads the base at path, or takes and writes one if path does not exist. If path is
-// empty, the base is not written. checks runs the task's checks, if that is possible now; if it returns an error,
-// openBaseline writes nothing.
+// empty, the base is not written. A damaged base is taken again, without the checks. checks runs the task's checks, if
+// that is possible now; if it returns an error, openBaseline writes nothing.
 func openBaseline(path string, req Request, redact func(string) string,
 	checks func() (passed, measured bool, err error)) (baseline, error) {
 	if path != "" {
 		data, err := safefile.Read(path, maxBaseline)
 		if err == nil {
 			var b baseline
-			if err := json.Unmarshal(data, &b); err != nil {
-				return baseline{}, fmt.Errorf("reading %s: %w", path, err)
-			}
-			if b.Checks == "" || b.Checks == checksDigest(req.Checks) {
+			switch broken := json.Unmarshal(data, &b); {
+			case broken != nil: // a failure of the machine has damaged it; the files may have work by now
+				checks = func() (bool, bool, error) { return false, false, nil }
+			case b.Checks == "" || b.Checks == checksDigest(req.Checks):
 				return b, nil
+			default:
+				return b.measure(path, req, redact, checks)
 			}
-			return b.measure(path, req, redact, checks)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			return baseline{}, fmt.Errorf("reading the digests of the declared files: %w", err)
 		}
 	}

@@ -126,10 +126,10 @@ func onIntegration(s *State, wave int, r Integrated, err error) event.Integratio
 	if err != nil {
 		where := "is in the project's directory"
 		if s.Config.Isolation == event.Isolated {
-			where = "of each task is on its own branch"
+			where = "of each task is on its own branch, and in .loop"
 		}
 		e.Stop = event.NewStop(event.RunBlocked, "bringing the wave's work together: "+err.Error(),
-			"nothing is lost: the work "+where+"; put the cause right, then resume")
+			"put the cause right, then resume: the work "+where)
 		return e
 	}
 	for _, c := range r.Culprits {

@@ -5,6 +5,7 @@
 //   - kill: SIGKILL at random moments, SIGTERM and SIGKILL as CI runners do
 //   - cut: the journal ends after any of its bytes, or one of them is wrong
 //   - disk: full, read-only, a journal of another version, a stale lock
+//   - power: files that were written last are empty, cut or gone
 //   - clock: time runs backwards
 //   - bulk: streams of hundreds of megabytes, in little memory
 //

@@ -76,18 +76,24 @@ func newRepoProject(t *testing.T, trees string) repoProject {
 	t.Helper()
 	p := repoProject{newProject(t, overlaysPlan)}
 	p.Flags = append(p.Flags, "--trees", trees, "--deliver", "ff")
+	p.commitFirst()
+	return p
+}
+
+// commitFirst makes the project a repository with one commit.
+func (p repoProject) commitFirst() {
+	p.T.Helper()
 	p.Write(".gitignore", "/.loop/\n/.gitconfig\n/.cache/\n")
 	p.Write(".gitconfig", "[user]\n\tname = A\n\temail = a@example.com\n[init]\n\tdefaultBranch = main\n")
 	p.Write("base", "base\n")
 	p.Write("gone", "gone\n")
 	if err := os.Mkdir(filepath.Join(p.Dir, "d"), 0o755); err != nil {
-		t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	p.Write("d/file", "file\n")
 	p.git("init", "-q")
 	p.git("add", "-A")
 	p.git("commit", "-qm", "first")
-	return p
 }
 
 // git runs the user's git in the project.

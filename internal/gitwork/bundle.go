@@ -151,6 +151,20 @@ func (b *bundles) save(ctx context.Context, g git, base string) error {
 	return err
 }
 
+// discard removes the bundles, so that the next save saves all commits.
+func (b *bundles) discard() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, f := range b.files {
+		if err := os.Remove(f.path); err != nil {
+			return err
+		}
+	}
+	b.files, b.size = nil, 0
+	clear(b.saved)
+	return nil
+}
+
 // stop ends the saving of bundles.
 func (b *bundles) stop() {
 	b.mu.Lock()

@@ -34,7 +34,7 @@ type Manager struct {
 	slots    slots
 	trash    trash
 	bundles  *bundles
-	restored bool     // see Restored
+	repaired repaired
 	settings settings // of git, as Open found them
 	hooks    string   // the directory of the hooks if worktrees lack it
 	hooksDir string   // the directory of the hooks in the checkout
@@ -53,6 +53,14 @@ type Manager struct {
 	integrating sync.Mutex      // one integration, delivery or reopening at a time
 	picks       map[pick]string // of the integration under way
 	signing     bool            // picks are signed
+}
+
+// repaired tells how the run was repaired when it was opened.
+type repaired struct {
+	restored bool     // see Restored
+	rebuilt  bool     // the state was made again from the journal
+	damaged  []string // objects whose files were damaged
+	lost     []string // see Lost
 }
 
 // usage tells which worktrees are in use. The mu of its Manager guards it.
@@ -148,7 +156,7 @@ func (m *Manager) lockRun() error {
 }
 
 func (m *Manager) open(ctx context.Context, session bool) error {
-	old, err := readState(m.opts.Loop.Worktree(m.opts.Run, "json"))
+	old, err := m.readOrRebuildState()
 	if err != nil {
 		return err
 	}
@@ -181,7 +189,7 @@ func (m *Manager) open(ctx context.Context, session bool) error {
 	case m.state.Mode == Worktree:
 		err = m.reopenTrees(ctx)
 	default:
-		err = m.removeLocksOfShared(ctx)
+		err = m.reopenShared(ctx)
 	}
 	if err != nil {
 		return err
@@ -292,6 +300,7 @@ func (m *Manager) prepareRepo(ctx context.Context) error {
 	if m.settings, err = m.g.readSettings(ctx); err != nil {
 		return err
 	}
+	m.g = m.g.withSync(m.settings, m.checkout.version)
 	if err := m.findName(ctx); err != nil {
 		return err
 	}

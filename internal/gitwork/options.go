@@ -52,6 +52,9 @@ type Options struct {
 
 	// CutOff is the time when the last session of the run began, if it was killed; else zero. See removeSharedLocks.
 	CutOff time.Time
+	// Record is the run as the journal has it; nil: it is new, or unknown. With it Open repairs the damage of a failure of
+	// the machine, and removes lost work from Record.Work.
+	Record *Record
 
 	allVisible bool // for tests: gitMayHold's
 

@@ -317,6 +317,9 @@ func (m *Manager) reopenTrees(ctx context.Context) error {
 	if err := m.findCheckout(ctx); err != nil {
 		return err
 	}
+	if err := m.mend(ctx); err != nil {
+		return err
+	}
 	if err := m.prepareRepo(ctx); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (m *Manager) restore(ctx context.Context) error {
 			m.opts.Run, m.opts.Loop), "continue where the run was made, or fetch its branch " +
 			branchName(runBranch(m.opts.Run)) + " from there; --fresh starts over"}
 	}
-	m.restored = len(m.bundles.files) > 0
+	m.repaired.restored = len(m.bundles.files) > 0
 	return m.restoreTaskRefs(ctx, present)
 }
 
@@ -149,4 +149,4 @@ func (g git) missingBase(ctx context.Context, base, run string) error {
 }
 
 // Restored reports whether Open restored commits of the run from .loop, because the repository did not have them.
-func (m *Manager) Restored() bool { return m.restored }
+func (m *Manager) Restored() bool { return m.repaired.restored }

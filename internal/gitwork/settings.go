@@ -2,6 +2,7 @@ package gitwork
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,6 +43,18 @@ func (s settings) matches(prefix, suffix string) bool {
 		}
 	}
 	return false
+}
+
+// withSync returns a copy of g that has the objects and refs that it writes on disk when it ends, unless the user has
+// set otherwise: the journal names them, and is on disk itself.
+func (g git) withSync(s settings, version [2]int) git {
+	switch {
+	case s.value("core.fsync")+s.value("core.fsyncobjectfiles") != "":
+		return g
+	case slices.Compare(version[:], []int{2, 36}) < 0:
+		return g.withConfig("core.fsyncObjectFiles=true")
+	}
+	return g.withConfig("core.fsync=committed", "core.fsyncMethod=batch")
 }
 
 // isTrue reports whether git takes a value as true.

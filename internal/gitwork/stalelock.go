@@ -124,9 +124,9 @@ func (m *Manager) gitDirs() []string {
 	return slices.Compact(dirs)
 }
 
-// removeLocksOfShared removes lock files for a run in the project's directory, if that is in a repository.
-func (m *Manager) removeLocksOfShared(ctx context.Context) error {
-	if m.opts.CutOff.IsZero() {
+// reopenShared removes lock files and repairs the repository for a run in the project's directory, if that is in one.
+func (m *Manager) reopenShared(ctx context.Context) error {
+	if m.opts.CutOff.IsZero() && m.opts.Record == nil {
 		return nil
 	}
 	var none *Error
@@ -138,5 +138,8 @@ func (m *Manager) removeLocksOfShared(ctx context.Context) error {
 		return err
 	}
 	m.checkout = c
+	if err := m.mendShared(ctx); err != nil {
+		return err
+	}
 	return m.removeSharedLocks(ctx)
 }

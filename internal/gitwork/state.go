@@ -53,6 +53,9 @@ type savedIntegration struct {
 // maxState is the largest state file that is read, in bytes.
 const maxState = 256 << 20
 
+// errDamagedState means that a state file has no whole text.
+var errDamagedState = errors.New("it is damaged")
+
 // readState reads a state file. It returns nil if there is none.
 func readState(path string) (*savedState, error) {
 	data, err := safefile.Read(path, maxState)
@@ -64,7 +67,7 @@ func readState(path string) (*savedState, error) {
 	}
 	s := &savedState{}
 	if err := json.Unmarshal(data, s); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
+		return nil, fmt.Errorf("reading %s: %w: %w", path, errDamagedState, err)
 	}
 	if s.Version != 1 {
 		return nil, fmt.Errorf("%s is of version %d; this wavex knows version 1", path, s.Version)

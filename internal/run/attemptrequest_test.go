@@ -186,7 +186,7 @@ func TestDescribeCut(t *testing.T) {
 	r, _ := newSession(t, dir, `{"tasks":[{"id":"a","subject":"do a"}]}`)
 	r.config.Isolation = gitwork.Shared
 	var err error
-	r.workspace, err = workspace.Open(t.Context(), r.plan, r.config, "", time.Time{}, nil, func(string) {}, func(error) {})
+	r.workspace, err = workspace.Open(t.Context(), r.plan, r.config, "", nil, nil, func(string) {}, func(error) {})
 	testrepo.Must(t, err)
 	t.Cleanup(func() { testrepo.Must(t, r.workspace.Close(context.WithoutCancel(t.Context()))) })
 	const (

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
@@ -46,7 +45,7 @@ func TestDecorators(t *testing.T) {
 		p := testrepo.Plan(t, dir, `{"tasks":[{"id":"a","command":"true"}]}`)
 		r := &Session{plan: p, config: event.Config{Run: "r", Dir: dir, Loop: loop.In(dir), Isolation: isolation}}
 		var err error
-		r.workspace, err = workspace.Open(t.Context(), p, r.config, "", time.Time{}, nil, func(string) {}, func(error) {})
+		r.workspace, err = workspace.Open(t.Context(), p, r.config, "", nil, nil, func(string) {}, func(error) {})
 		testrepo.Must(t, err)
 		reviews, err := review.New(review.Options{Plan: p, Config: r.config, Workspace: r.workspace})
 		testrepo.Must(t, err)

@@ -43,18 +43,18 @@ type Workspace struct {
 }
 
 // Open opens the workspace of a run of p. It chooses where attempts work, see Mode, and calls say
-// if that differs from the default. A new run in worktrees begins on the commit base, or for "" on HEAD. cutOff is
-// gitwork's.
-// It calls warn, from any goroutine, for problems that do not stop the run. checkWrapper is gitwork's; nil: none. The
-// error is a *usererr.BlockedError.
-func Open(ctx context.Context, p *plan.Plan, c event.Config, base string, cutOff time.Time,
+// if that differs from the default. A new run in worktrees begins on the commit base, or for "" on HEAD. events are
+// those of the journal. It calls warn, from any goroutine, for problems that do not stop the run. checkWrapper is
+// gitwork's; nil: none. The error is a *usererr.BlockedError.
+func Open(ctx context.Context, p *plan.Plan, c event.Config, base string, events []event.Event,
 	checkWrapper func(tree string) []string, say func(string), warn func(error)) (*Workspace, error) {
 	t := &Workspace{plan: p, config: c, say: say, grownPlan: p, unfinished: len(p.Tasks)}
 	t.warn = func(err error) { warn(errors.New(redactSecrets(err.Error()))) }
 	o := gitworkOptions(p, c)
 	o.Attempts = min(o.Attempts, max(1, c.Parallel))
 	o.Subject = t.Subject
-	o.Base, o.CutOff, o.CheckWrapper = base, cutOff, checkWrapper
+	o.Base, o.CutOff, o.CheckWrapper = base, CutOff(events), checkWrapper
+	o.Record = record(events, p, c)
 	o.Warn = t.warn
 	space, err := gitwork.Open(ctx, o)
 	if err != nil {
@@ -281,10 +281,7 @@ func (t *Workspace) Integrate(ctx context.Context, wave int, tasks []string) (sc
 	var done []gitwork.VerifiedTask
 	for _, id := range tasks {
 		if i, ok := now.Lookup(id); ok {
-			p := &now.Tasks[i]
-			done = append(done, gitwork.VerifiedTask{Task: p.ID, Subject: p.Subject, Dir: p.WorkDir(t.config.Dir),
-				Checks: p.Verify,
-				Files:  p.Files})
+			done = append(done, verifiedTask(&now.Tasks[i], t.config.Dir))
 		}
 	}
 	t.Manager.SetPlanChecks(conditionChecks(now, t.Manager.IntegratedTasks(), tasks))

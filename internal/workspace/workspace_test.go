@@ -62,7 +62,7 @@ func newFixture(t *testing.T, dir, text string, c event.Config, w work) *fixture
 	p := testrepo.Plan(t, dir, text)
 	b := &fixture{T: t, dir: dir, loop: &scheduler.Loop{Runner: w, State: scheduler.NewState(p)}}
 	var err error
-	b.Workspace, err = Open(t.Context(), p, c, "", time.Time{}, nil,
+	b.Workspace, err = Open(t.Context(), p, c, "", nil, nil,
 		func(text string) { b.notices = append(b.notices, text) },
 		func(err error) { b.warnings = append(b.warnings, err.Error()) })
 	testrepo.Must(t, err)
@@ -150,7 +150,7 @@ func TestOpenRefuses(t *testing.T) {
 			c := config(dir, "auto")
 			lay(t, &c)
 			var blocked *usererr.BlockedError
-			s, err := Open(t.Context(), testrepo.Plan(t, dir, pair), c, "", time.Time{}, nil, func(string) {}, func(error) {})
+			s, err := Open(t.Context(), testrepo.Plan(t, dir, pair), c, "", nil, nil, func(string) {}, func(error) {})
 			if s != nil || !errors.As(err, &blocked) {
 				t.Errorf("%v, %v", s, err)
 			}
@@ -161,7 +161,7 @@ func TestOpenRefuses(t *testing.T) {
 		dir := testrepo.Repo(t, nil)
 		b := newFixture(t, dir, pair, config(dir, "worktree"), writes)
 		var in *gitwork.Error
-		_, err := Open(t.Context(), b.plan, config(dir, "worktree"), "", time.Time{}, nil, func(string) {}, func(error) {})
+		_, err := Open(t.Context(), b.plan, config(dir, "worktree"), "", nil, nil, func(string) {}, func(error) {})
 		if !errors.As(err, &in) ||
 			in.Problem != gitwork.InUse {
 			t.Errorf("%v", err)

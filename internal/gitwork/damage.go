@@ -1,0 +1,329 @@
+package gitwork
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"wavex/internal/safefile"
+)
+
+// This file takes the files of the repository out of git's way that a failure of the machine has damaged: git takes an
+// empty file for an object or a ref, and writes no other in its place. It looks at the files that were changed since
+// the run began, and does not know which of them the run needs; mend.go brings those back.
+
+// clearDamage removes the damaged files of the run's refs and of its worktrees' folders in the repository, and moves
+// damaged objects and packs aside.
+func (m *Manager) clearDamage(ctx context.Context, since time.Time) error {
+	return errors.Join(m.clearAdminDirs(), m.clearRefs(), m.clearObjects(since), m.clearPacks(ctx, since))
+}
+
+// clearAdminDirs removes the folders of the run's worktrees in the repository without a usable HEAD or commondir, for
+// which git refuses its work in the worktree or everywhere. The worktrees are registered again.
+func (m *Manager) clearAdminDirs() error {
+	dirs, err := filepath.Glob(filepath.Join(escapeGlob(m.checkout.common), "worktrees", m.opts.Run+".*"))
+	var errs []error
+	for _, dir := range dirs {
+		head, _ := os.ReadFile(filepath.Join(dir, "HEAD"))
+		common, _ := os.ReadFile(filepath.Join(dir, "commondir"))
+		if !isRefFile(head) || absolute(dir, strings.TrimSpace(string(common))) != m.checkout.common {
+			errs = append(errs, os.RemoveAll(dir))
+			continue
+		}
+		index := filepath.Join(dir, "index")
+		if whole, err := isWholeFile(index, m.idSize()); err == nil && !whole {
+			errs = append(errs, os.Remove(index))
+		}
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// isRefFile reports whether a text is the content of a ref's file.
+func isRefFile(text []byte) bool {
+	line, ended := strings.CutSuffix(string(text), "\n")
+	return ended && (isObjectID(line) || strings.HasPrefix(line, "ref: refs/"))
+}
+
+// clearRefs removes the files of the run's refs that name no object, and one that git writes in each merge.
+func (m *Manager) clearRefs() error {
+	var errs []error
+	orig := filepath.Join(m.checkout.dir, "ORIG_HEAD")
+	if text, err := os.ReadFile(orig); err == nil && !isRefFile(text) {
+		errs = append(errs, os.Remove(orig))
+	}
+	for _, below := range []string{"refs/wavex/", "refs/heads/wavex/"} {
+		roots, err := filepath.Glob(filepath.Join(escapeGlob(m.checkout.common), filepath.FromSlash(below), m.opts.Run+"*"))
+		errs = append(errs, err)
+		for _, root := range roots {
+			if rest := strings.TrimPrefix(filepath.Base(root), m.opts.Run); rest != "" && rest[0] != '.' {
+				continue // of another run
+			}
+			errs = append(errs, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
+					return err
+				}
+				if text, err := safefile.ReadHead(path, 1<<10); err == nil && isRefFile(text) {
+					return nil
+				}
+				return os.Remove(path)
+			}))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// clearObjects moves the files of objects aside whose content is not that of their name.
+func (m *Manager) clearObjects(since time.Time) error {
+	paths, err := m.newFiles("[0-9a-f][0-9a-f]", since)
+	for _, path := range paths {
+		id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
+		if !isObjectID(id) {
+			continue
+		}
+		whole, err := isWholeObject(path, id)
+		if err == nil && !whole {
+			m.repaired.damaged = append(m.repaired.damaged, id)
+			err = m.setAside(path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// isWholeObject reports whether a file has an object.
+func isWholeObject(path, id string) (bool, error) {
+	f, err := safefile.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	sum := newHash(len(id) / 2)
+	z, err := zlib.NewReader(f)
+	if err == nil {
+		_, err = io.Copy(sum, z)
+	}
+	return err == nil && hex.EncodeToString(sum.Sum(nil)) == id, nil
+}
+
+// clearPacks moves damaged packs aside, and makes the index of a whole pack again if that is damaged or gone.
+func (m *Manager) clearPacks(ctx context.Context, since time.Time) error {
+	paths, err := m.newFiles("pack", since)
+	for _, path := range paths {
+		name, isPack := strings.CutSuffix(path, ".pack")
+		if !isPack {
+			continue
+		}
+		whole, err := isWholeFile(path, m.idSize())
+		if err != nil {
+			return err
+		}
+		indexed, err := isWholeFile(name+".idx", m.idSize())
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		reversed, err := isWholeFile(name+".rev", m.idSize())
+		if reversed = reversed || errors.Is(err, fs.ErrNotExist); whole && indexed && reversed {
+			continue
+		}
+		for _, other := range []string{".idx", ".rev"} { // both are made of the pack
+			if err := os.Remove(name + other); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		if whole {
+			err = m.g.run(ctx, "index-pack", path)
+		} else {
+			err = m.setAside(path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// newFiles returns the files in folders of objects that were changed since a time.
+func (m *Manager) newFiles(folders string, since time.Time) (paths []string, err error) {
+	found, err := filepath.Glob(filepath.Join(escapeGlob(m.checkout.objects), folders, "*"))
+	for _, path := range found {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && !info.ModTime().Before(since) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, err
+}
+
+// tellDamage names the damaged objects that no bundle of the run has. It returns an *Error if the run's base needs one.
+func (m *Manager) tellDamage(ctx context.Context) error {
+	missing, err := m.g.missingCommits(ctx, m.repaired.damaged)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	text := "a failure of the machine has damaged objects of the repository: " +
+		firstFew(slices.Sorted(maps.Keys(missing)))
+	fix := "git fsck names their users; bring them back from another clone, for example with git fetch --refetch"
+	err = m.g.run(ctx, "rev-list", "--objects", "--quiet", "--no-walk", m.opts.Record.Base)
+	if exitCode(err) > 0 {
+		return &Error{NoCommits, text + "; the run needs them, since it began on them", fix + ", then resume"}
+	}
+	if err == nil {
+		m.warn(fmt.Errorf("%s; no commit of the run needs them; %s", text, fix))
+	}
+	return err
+}
+
+// setAside moves a damaged file of the repository to a folder that git does not read, or removes it if it is empty.
+func (m *Manager) setAside(path string) error {
+	info, err := os.Lstat(path)
+	if err == nil && info.Size() == 0 {
+		return os.Remove(path)
+	}
+	dir := filepath.Join(m.checkout.common, "wavex-damaged")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.Rename(path, unusedName(filepath.Join(dir, filepath.Base(path))))
+}
+
+// idSize returns the number of bytes of an id of the repository.
+func (m *Manager) idSize() int { return len(m.opts.Record.Base) / 2 }
+
+// newHash returns the hash of a repository whose ids have a number of bytes.
+func newHash(size int) hash.Hash {
+	if size == sha256.Size {
+		return sha256.New()
+	}
+	return sha1.New()
+}
+
+// isWholeFile is endsWithDigest for a file.
+func isWholeFile(path string, size int) (bool, error) {
+	f, err := safefile.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	info, err := f.Stat()
+	return err == nil && endsWithDigest(f, info.Size(), size), err
+}
+
+// endsWithDigest reports whether a text of so many bytes ends with the digest of the rest, as indexes and packs do, or
+// with zeros, as indexes may. size is the number of bytes of an id.
+func endsWithDigest(r io.Reader, length int64, size int) bool {
+	sum, end := newHash(size), make([]byte, size)
+	if _, err := io.CopyN(sum, r, length-int64(size)); err != nil || length <= int64(size) {
+		return false
+	}
+	_, err := io.ReadFull(r, end)
+	return err == nil && (bytes.Equal(end, sum.Sum(nil)) || bytes.Equal(end, make([]byte, size)))
+}
+
+// mendCheckout brings back the branch and the index of the user's checkout, which a delivery may have written last.
+func (m *Manager) mendCheckout(ctx context.Context, since time.Time) error {
+	branches := []string{m.state.Branch}
+	if head := symbolicRef(filepath.Join(m.checkout.dir, "HEAD")); head != m.state.Branch {
+		branches = append(branches, head)
+	}
+	for _, branch := range branches {
+		if branch == "" {
+			continue
+		}
+		if err := m.mendBranch(ctx, branch); err != nil {
+			return err
+		}
+	}
+	return m.mendIndex(ctx, since)
+}
+
+// mendBranch sets a branch of the user whose file is damaged or gone to the commit that its log names last.
+func (m *Manager) mendBranch(ctx context.Context, branch string) error {
+	path := filepath.Join(m.checkout.common, filepath.FromSlash(branch))
+	text, err := os.ReadFile(path)
+	if err == nil && isRefFile(text) {
+		return nil
+	}
+	if err != nil { // it may be in packed-refs
+		if id, err := m.g.resolve(ctx, branch); err != nil || id != "" {
+			return err
+		}
+	} else if err := m.setAside(path); err != nil {
+		return err
+	}
+	log, err := os.ReadFile(filepath.Join(m.checkout.common, "logs", filepath.FromSlash(branch)))
+	if errors.Is(err, fs.ErrNotExist) && text == nil { // deleted, or it has no commit yet
+		return nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	lines := strings.Split(string(log), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		ids := strings.SplitN(lines[i], " ", 3)
+		if len(ids) < 3 || !isObjectID(ids[0]) || !isObjectID(ids[1]) {
+			continue
+		}
+		if id, err := m.g.resolve(ctx, ids[1]); err != nil || id == "" {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		m.warn(fmt.Errorf("the file of branch %s was damaged; it is at %s again, as its log says", branchName(branch),
+			shortID(ids[1])))
+		return m.g.updateRefs(ctx, branch, ids[1])
+	}
+	return &Error{BadBranch, "the file of branch " + branchName(branch) + " is damaged, and so is its log",
+		"set the branch: git update-ref " + branch + " COMMIT"}
+}
+
+// mendIndex makes the index of the checkout again from HEAD if it is damaged or gone. The files do not change.
+func (m *Manager) mendIndex(ctx context.Context, since time.Time) error {
+	path := m.checkout.index
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && info.ModTime().Before(since):
+		return nil
+	case err == nil:
+		whole, err := isWholeFile(path, m.idSize())
+		if whole && err == nil {
+			whole, err = m.g.inDir(m.checkout.top).hasIndexed(ctx, m.opts.Record.Base, "--single-worktree")
+		}
+		if whole || err != nil {
+			return err
+		}
+		if err := m.setAside(path); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	g := m.g.inDir(m.checkout.top)
+	if err := g.run(ctx, "read-tree", "HEAD"); err != nil {
+		return err
+	}
+	m.warn(fmt.Errorf("the index of %s was damaged, and is made again from HEAD: nothing is staged there", m.checkout.top))
+	if err := g.run(ctx, "update-index", "-q", "--refresh"); exitCode(err) < 0 {
+		return err
+	}
+	sparse, err := g.config(ctx, "--type=bool", "core.sparseCheckout")
+	if err != nil || sparse != "true" {
+		return err
+	}
+	return g.run(ctx, "sparse-checkout", "reapply")
+}
