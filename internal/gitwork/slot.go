@@ -53,7 +53,7 @@ func (s *slots) open(run, temp string) (string, error) {
 		var err error
 		// Use the system's own folder, because the path of a socket is limited to about 100 bytes.
 		if temp, err = os.MkdirTemp("", "wavex-"); err != nil {
-			return "", err
+			return "", fmt.Errorf("making a directory for temporary files: %w; make it, or set TMPDIR to another one", err)
 		}
 	}
 	s.temp = temp

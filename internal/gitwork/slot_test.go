@@ -1,9 +1,12 @@
 package gitwork
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -63,5 +66,15 @@ func TestTempDirIsEmptyForTheNextAttempt(t *testing.T) {
 	must(err)
 	if !os.SameFile(before, after) || !after.ModTime().Equal(pristineTime()) {
 		t.Errorf("an untouched folder was changed: %v, %v", before.ModTime(), after.ModTime())
+	}
+}
+
+// The error of a missing TMPDIR says what to do.
+func TestTempDirIsMissing(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	t.Setenv("TMP", filepath.Join(t.TempDir(), "missing")) // on Windows
+	if _, err := new(slots).open("r", ""); !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(),
+		"; make it, or set TMPDIR to another one") {
+		t.Errorf("opened with %v", err)
 	}
 }
