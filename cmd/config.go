@@ -82,7 +82,7 @@ func listSettings(known *pflag.FlagSet, planPath string) ([]setting, error) {
 		}
 		text := f.Value.String()
 		if planned[name] != "" && from.source != fromEnvironment {
-			from, text = origin{fromPlan, planPath}, planned[name]
+			from, text = origin{source: fromPlan, at: planPath}, planned[name]
 		}
 		s := setting{Name: name, Source: from.source, At: from.at, Value: text, text: text}
 		switch values, ok := f.Value.(pflag.SliceValue); {
@@ -146,7 +146,8 @@ func settingsSchema(known *pflag.FlagSet) []byte {
 	for key, name := range otherKeys {
 		loop[key] = propertySchema(known.Lookup(name))
 	}
-	loop["auto_loop"] = map[string]any{"type": "boolean", "description": "true is mode: yolo, false is mode: interactive"}
+	loop["auto_loop"] = map[string]any{"type": "boolean",
+		"description": "true is mode: yolo, false is mode: interactive, and without a terminal no retries"}
 	fields := map[string]any{}
 	for _, name := range policyFields {
 		fields[name] = propertySchema(known.Lookup("policy-" + name))

@@ -277,6 +277,10 @@ func (r *invocation) configure(old *event.Config, dir string) (err error) {
 	}
 	r.config.Outputs = r.outputs()
 	r.config.Attended = (r.config.Gates != "" || r.config.Mode == event.Interactive) && r.isAttended()
+	// Without a person who could agree to a retry, auto_loop: false means none.
+	once := !r.config.Attended && o.origins["mode"].loopsOff && !o.forced("mode") && !o.forced("max-retries")
+	set(once, &r.config.MaxRetries, 0)
+	set(once, &r.config.ForceRetries, true)
 	if err == nil && o.shareList {
 		err = r.resolveSharedList()
 	}

@@ -47,6 +47,8 @@ var sources = []string{"", fromEnvironment, fromPlan, fromProject, fromUser}
 type origin struct {
 	source string
 	at     string // a variable, or FILE:LINE; "" for a default
+	// loopsOff is true for a mode that is auto_loop: false.
+	loopsOff bool
 }
 
 // settings gives the flags of a command their values of the environment and of the settings files.
@@ -137,7 +139,7 @@ func settingFlags(root *cobra.Command) *pflag.FlagSet {
 func (s *settings) applyEnvironment() error {
 	vars := map[string]origin{}
 	if os.Getenv("WAVEX_CLAUDE") != "" {
-		vars["claude"] = origin{fromEnvironment, "WAVEX_CLAUDE"}
+		vars["claude"] = origin{source: fromEnvironment, at: "WAVEX_CLAUDE"}
 	}
 	for _, kv := range os.Environ() {
 		name, value, _ := strings.Cut(kv, "=")
@@ -156,7 +158,7 @@ func (s *settings) applyEnvironment() error {
 			}
 			return usage("%s is the variable of no flag of wavex run%s", name, hint)
 		}
-		vars[flag] = origin{fromEnvironment, name}
+		vars[flag] = origin{source: fromEnvironment, at: name}
 	}
 	return s.apply(func(flag string) (origin, []string) {
 		from, there := vars[flag]
@@ -204,7 +206,7 @@ func (s *settings) readFile(source, path, dir, only string) error {
 		if only != "" && flag != only {
 			return origin{}, nil
 		}
-		return origin{source, file.at(v.line)}, v.values
+		return origin{source, file.at(v.line), v.loopsOff}, v.values
 	})
 }
 

@@ -25,8 +25,9 @@ type settingsFile struct {
 
 // fileValue is the value of a key in a settings file.
 type fileValue struct {
-	values []string // of a scalar: one
-	line   int
+	values   []string // of a scalar: one
+	line     int
+	loopsOff bool // it is auto_loop: false
 }
 
 // otherKeys maps keys of other programs, below "loop" or by themselves, to flags. Those below "policy" are flags
@@ -91,6 +92,7 @@ func (s *settingsFile) object(under string, values map[string]fileValue) error {
 		}
 		if key.Text == "auto_loop" {
 			is := map[string]string{"true": "yolo", "false": "interactive"}
+			v.loopsOff = strings.Join(v.values, " ") == "false"
 			v.values = []string{cmp.Or(is[strings.Join(v.values, " ")], strings.Join(v.values, " "))}
 		}
 		if at := s.yaml.Pos(t.At); t.Kind == source.KindNumber && at.Line > 0 &&
