@@ -274,7 +274,7 @@ func limitFlags(c *cobra.Command, o *runOptions) {
 	moneyFlags(c, o, "dollars for the whole run, +N more, or none (default: the plan's, else 25)")
 	f.Var(limit(&l.Wave, nil, "none unlimited", "dollars, +N, or none", 1, budget.ParseUSD), "wave-budget",
 		"dollars for each single wave, +N more, or none (default: the plan's, else none)")
-	f.Var(limit(&l.Iterations, &l.NoIterations, "none unlimited 0", "a number, +N, or unlimited", 1, strconv.Atoi),
+	f.Var(limit(&l.Iterations, &l.NoIterations, "none unlimited", "a number, +N, or unlimited", 0, strconv.Atoi),
 		"max-iterations", "attempts, +N more, or unlimited (default: by the number of tasks)")
 	parse := func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 	f.Var(limit(&l.Tokens, nil, "none unlimited", "a number from 1, +N, or unlimited", 1, parse), "max-tokens",

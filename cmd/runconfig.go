@@ -232,7 +232,11 @@ func planSettings(p *plan.Plan) map[string]string {
 	default:
 		v["budget"] = dollars(*usd)
 	}
-	if n := p.Budget.Iterations; n != nil {
+	switch n := p.Budget.Iterations; {
+	case n == nil:
+	case *n == plan.NoIterations:
+		v["max-iterations"] = "unlimited"
+	default:
 		v["max-iterations"] = strconv.Itoa(*n)
 	}
 	if p.Budget.Wave > 0 {

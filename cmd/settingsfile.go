@@ -185,7 +185,7 @@ func (s *settingsFile) checkValues(key source.Token, f *pflag.Flag, values []str
 		switch {
 		case flagGroup(f) == "Limits" && strings.HasPrefix(v, "+"):
 			return s.refuse(key, "%s takes a value, not %s, which raises the value of a run", f.Name, v)
-		case flagGroup(f) == "Limits" && (v == "none" || v == "unlimited"), f.Name == "max-iterations" && v == "0":
+		case flagGroup(f) == "Limits" && (v == "none" || v == "unlimited"):
 			what = "lift a limit"
 		case f.Name == "deliver" && (word == "push" || word == "pr"):
 			what = "send work out of the machine"

@@ -26,7 +26,7 @@ func Limits(p *plan.Plan) budget.Limits {
 		l.USD, l.NoUSD = *p.Budget.USD, *p.Budget.USD == plan.NoLimit
 	}
 	if n := p.Budget.Iterations; n != nil {
-		l.Iterations, l.NoIterations = *n, *n == 0
+		l.Iterations, l.NoIterations = max(0, *n), *n == plan.NoIterations
 	}
 	return l
 }

@@ -62,13 +62,13 @@ func limitFields() []field[Limits] {
 			}
 		}},
 		{"iterations", func(d *decoder, l *Limits, t source.Token) {
-			n, ok := 0, true
+			n, ok := NoIterations, true
 			if t.Kind != source.KindString || t.Text != "unlimited" {
 				if t.Kind != source.KindNumber {
 					d.wrongType(t, `a number or "unlimited"`)
 					return
 				}
-				n, ok = d.count(t, 1)
+				n, ok = d.count(t, 0)
 			}
 			if ok {
 				l.Iterations = &n

@@ -34,7 +34,7 @@ func load(t *testing.T, file string) *Plan {
 func TestFull(t *testing.T) {
 	t.Parallel()
 	p := load(t, "testdata/full.json")
-	usd, unlimited, two, three, zero := NoLimit, 0, 2, 3, 0
+	usd, unlimited, two, three, zero := NoLimit, NoIterations, 2, 3, 0
 	want := &Plan{
 		Name: "Full", Request: "Everything a plan can say.", Parallel: 3, Schedule: "eager",
 		Budget: Limits{USD: &usd, Iterations: &unlimited, WallClock: 2 * time.Hour, Wave: 3_000_000},

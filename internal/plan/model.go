@@ -61,10 +61,13 @@ type Plan struct {
 // NoLimit is the value of Limits.USD for "none": spending without a limit of wavex's own.
 const NoLimit budget.USD = -1
 
+// NoIterations is the value of Limits.Iterations for "unlimited".
+const NoIterations = -1
+
 // Limits are the plan's own limits; a nil field was not given. A flag takes precedence.
 type Limits struct {
 	USD        *budget.USD   // micro-dollars for the run; NoLimit for "none"
-	Iterations *int          // attempts; 0 means unlimited
+	Iterations *int          // attempts; NoIterations for "unlimited"
 	WallClock  time.Duration // 0: none
 	Wave       budget.USD    // micro-dollars for each single wave; 0: no limit of its own
 }
