@@ -186,7 +186,7 @@ func TestAgentFailures(t *testing.T) {
 				b.req.Settings.IdleTimeout = time.Hour
 				b.req.Settings.Timeout = 300 * time.Millisecond
 				b.agent.StopWait.Interrupt = 200 * time.Millisecond // it exits only when stdin is closed
-			}, reason: "not finished", priced: "cap"},
+			}, reason: "not finished", priced: "stream"},
 		{name: "split runes, long lines", steps: then(prints(initLine), step{Raw: []byte(textLine[:200])},
 			step{Raw: []byte(textLine[200:] + "\n" + `{"type":"assistant","message":{"content":[{"type":"text","text":"` +
 				"\xe4\xb8")}, step{Raw: []byte("\x96" + `"}]}}` + "\n")}, step{Big: "user"}, step{Big: "assistant"},
@@ -204,7 +204,7 @@ func TestAgentFailures(t *testing.T) {
 			want:   runner.Broken, reason: "it does not speak like the claude CLI; it said: garbage"},
 		{name: "noise after its first line", steps: then(prints(initLine), step{Noise: true}),
 			adjust: func(b *fixture) { quick(b); b.req.Settings.IdleTimeout = 5 * time.Second }, // its first line comes earlier
-			want:   runner.Stalled, priced: "cap"},
+			want:   runner.Stalled, priced: "stream"},
 		{name: "stalls in mid-turn, answers the interrupt", steps: then(prints(initLine, textLine), step{Await: "interrupt"},
 			step{Print: aborted}, step{EOF: true}, step{Exit: code(1)}),
 			adjust: func(b *fixture) { b.req.Settings.IdleTimeout = 300 * time.Millisecond }, want: runner.Stalled,

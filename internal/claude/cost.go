@@ -104,9 +104,6 @@ func (f *transcript) bill(limit budget.USD) runner.Bill {
 		}
 	case !f.init.seen && f.lines == 0: // the process sent no request to the API
 		return runner.Bill{Usage: c.usage}
-	case c.usage == (runner.Usage{}) && f.strayLine != "":
-		// Other output is mixed into the stream, so missing usage lines prove nothing.
-		b.Cost, b.Priced = max(seen, limit), "cap"
 	}
 	// Without any final usage, although a response of the agent itself ended, the cost is far too low.
 	untold := c.own > 1 && !c.told
