@@ -15,6 +15,7 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/runlog"
+	"wavex/internal/statefiles"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
 )
@@ -74,7 +75,11 @@ func runStatus(args []string, o statusOptions, std Stdio) error {
 		return err
 	}
 	if o.rebuild {
-		if err := runlog.Rebuild(p.State, p.Events); err != nil {
+		switch err := runlog.Rebuild(p.State, p.Events); {
+		case err == nil:
+		case statefiles.IsWritten(err):
+			fmt.Fprintln(std.Err, "wavex:", err)
+		default:
 			return usererr.Blocked(err)
 		}
 	}

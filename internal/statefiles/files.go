@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/google/renameio/v2/maybe"
 
@@ -103,9 +104,31 @@ func (s fileStore) mergeFile(name string, over render) error {
 	return aside
 }
 
+// ReplacedError says that a file could not be read. It was renamed, and written again.
+type ReplacedError struct {
+	Path string
+	Why  error
+}
+
+func (e *ReplacedError) Error() string {
+	return fmt.Sprintf("%s could not be read (%v) and was written again; the old one is %s.bad", e.Path, e.Why, e.Path)
+}
+
+func (e *ReplacedError) Unwrap() error { return e.Why }
+
+// IsWritten reports whether every part of an error of Rebuild is a ReplacedError, so that all files are written.
+func IsWritten(err error) bool {
+	var parts interface{ Unwrap() []error }
+	if errors.As(err, &parts) {
+		return !slices.ContainsFunc(parts.Unwrap(), func(part error) bool { return !IsWritten(part) })
+	}
+	var replaced *ReplacedError
+	return errors.As(err, &replaced)
+}
+
 // moveUnreadable renames a file that cannot be read. told is the error that reports it.
 func moveUnreadable(path string, why error) (told, err error) {
-	told = fmt.Errorf("%s could not be read (%w) and was written again; the old one is %s.bad", path, why, path)
+	told = &ReplacedError{path, why}
 	if err := os.Rename(path, path+".bad"); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s could not be read", path), err)
 	}
