@@ -89,14 +89,16 @@ func (q *requestCommand) load() (finished bool, err error) {
 		return false, nil
 	case s != nil && s.RunStarted && same && busy && !q.planOnly:
 		return true, nil
+	case q.text == "" && busy:
+		return false, &unfinishedError{q.noRequestError(busy, last), last}
 	case q.text == "":
 		return false, q.noRequestError(busy, last)
 	case busy && (s == nil || s.RunStarted):
-		return false, usage("an unfinished run of %s is here; continue it with: wavex resume, or start over with --fresh",
-			last.Plan)
+		return false, &unfinishedError{usage("an unfinished run of %s is here; continue it with: wavex resume, "+
+			"or start over with --fresh", last.Plan), last}
 	case s != nil && !s.RunStarted && !s.NotReady && !s.Planned && !s.Opened.Config.Offline:
-		return false, usage(
-			"another request is under way here: %q; continue it with: wavex start, or start over with --fresh", s.Opened.Request)
+		return false, &unfinishedError{usage("another request is under way here: %q; continue it with: wavex start, "+
+			"or start over with --fresh", s.Opened.Request), nil}
 	}
 	q.progress = nil
 	return false, nil
@@ -285,10 +287,22 @@ func pendingRequest(dir loop.Dir) (*request.Progress, error) {
 	return s, nil
 }
 
+// seatPerson sets the prompter, if there is a person who may be asked.
+func (q *requestCommand) seatPerson() {
+	if q.run.output == "text" && !q.run.yes && canPrompt(q.std) {
+		q.std = q.std.buffered()
+		q.prompter = newPrompter(q.std)
+	}
+}
+
 // runRequest runs start and plan.
 func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	q := &requestCommand{requestOptions: o, std: std, secrets: secret.New(os.Environ())}
 	finished, err := q.load()
+	var left *unfinishedError
+	if errors.As(err, &left) {
+		err = nil
+	}
 	if err = cmp.Or(err, o.run.readUser()); err != nil {
 		return err
 	}
@@ -297,16 +311,16 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	}
 	std.tellPlace(q.dir)
 	_ = proc.Subreaper() // see runPlan
-
+	if q.seatPerson(); left != nil {
+		if finished, err = q.offerToContinue(ctx, left); err != nil {
+			return err
+		}
+	}
 	if !finished { // else the run is resumed, which reads nothing of the project's file
 		if err := o.run.readProject(q.dir); err != nil {
 			return err
 		}
 		o.run.tell(nil, std.Err)
-	}
-	if o.run.output == "text" && !o.run.yes && canPrompt(std) {
-		q.std = std.buffered()
-		q.prompter = newPrompter(q.std)
 	}
 	if finished {
 		o.run.resuming = true

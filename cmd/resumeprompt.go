@@ -11,6 +11,7 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
+	"wavex/internal/textfmt"
 )
 
 // This file asks whether to resume an unfinished run. It asks only a person at a terminal; without
@@ -23,29 +24,34 @@ func (r *invocation) promptResume(past []event.Event, last *runlog.Run, dir loop
 	if err != nil {
 		return false, err
 	}
+	return r.terminalPrompter().promptUnfinished(h, last.Plan, r.opts.ascii)
+}
+
+// promptUnfinished asks whether to resume an unfinished run of the plan at path, or to start over; see promptResume.
+func (p *prompter) promptUnfinished(h *runlog.History, path string, ascii bool) (resume bool, err error) {
 	sum := report.Of(h.State, h.Events).At(time.Now(), false)
-	fmt.Fprintf(r.std.Err, "An unfinished run of %s is here: %s, %s spent", last.Plan, sum.Done(), sum.Cost.Spent())
+	fmt.Fprintf(p.out, "An unfinished run of %s is here: %s, %s spent", path, sum.Done(), sum.Cost.Spent())
 	if sum.Reason != "" {
-		fmt.Fprintf(r.std.Err, " (%s)", sum.Reason)
+		fmt.Fprintf(p.out, " (%s)", sum.Reason)
 	}
-	fmt.Fprint(r.std.Err, ".\n[Y]es resumes it, [f]resh starts over and keeps the old run aside, [n]o starts nothing.\n")
+	fmt.Fprint(p.out, ".\n[Y]es resumes it, [f]resh starts over and keeps the old run aside, [n]o starts nothing.\n")
 	for {
 		// No run has begun, so a signal ends wavex.
-		line, err := r.terminalPrompter().promptLine(context.Background(), "Resume the run? [Y/n/fresh/status] ")
+		line, err := p.promptLine(context.Background(), "Resume the run? [Y/n/fresh/status] ")
 		if err != nil {
-			return false, usage("no answer, so nothing was started; --resume or --fresh answers beforehand")
+			return false, usage("no answer, so nothing was started; continue with: wavex resume, or start over with --fresh")
 		}
 		switch strings.ToLower(line) {
 		case "", "y", "yes", "r", "resume":
 			return true, nil
 		case "n", "no":
-			return false, usage("nothing was started; wavex run --fresh starts over")
+			return false, usage("nothing was started; --fresh starts over")
 		case "f", "fresh":
 			return false, nil
 		case "s", "status":
-			fmt.Fprint(r.std.Err, "\n", sum.Table(0, r.opts.ascii), "\n")
+			fmt.Fprint(p.out, "\n", sum.Table(0, ascii), "\n")
 		default:
-			fmt.Fprintln(r.std.Err, "Please answer yes, no, fresh or status.")
+			fmt.Fprintln(p.out, "Please answer yes, no, fresh or status.")
 		}
 	}
 }
@@ -70,4 +76,47 @@ func (r *invocation) resumeOrFresh(past []event.Event, last *runlog.Run, dir str
 		return nil, nil
 	}
 	return &last.Config, nil
+}
+
+// unfinishedError is the usage error of a start where unfinished work is: a run, or another request.
+type unfinishedError struct {
+	error
+	run *runlog.Run // nil: a request
+}
+
+func (e *unfinishedError) Unwrap() error { return e.error }
+
+// offerToContinue asks a person at a terminal what to do about unfinished work. Without one it returns left. finished
+// is as that of load.
+func (q *requestCommand) offerToContinue(ctx context.Context, left *unfinishedError) (finished bool, err error) {
+	if q.prompter == nil || q.planOnly || q.offline {
+		return false, left
+	}
+	if err := journal.CheckLock(q.loop); err != nil {
+		return false, err
+	}
+	if left.run == nil {
+		fmt.Fprintf(q.std.Err, "Another request is under way here: %s\n", textfmt.Line(q.progress.Opened.Request))
+		if yes, err := q.prompter.promptYesNo(ctx, "Continue it? [Y/n] "); err != nil || !yes {
+			return false, left
+		}
+		q.text = ""
+		return false, nil
+	}
+	h, err := runlog.LoadForDisplay(q.loop, "", "")
+	if err == nil {
+		err = h.Settle()
+	}
+	if err != nil {
+		return false, err
+	}
+	resume, err := q.prompter.promptUnfinished(h, left.run.Plan, q.run.ascii)
+	switch {
+	case err != nil || resume:
+		return resume, err
+	case q.text == "":
+		return false, q.noRequestError(false, nil)
+	}
+	q.run.fresh, q.past, q.progress = true, nil, nil
+	return false, nil
 }
