@@ -64,7 +64,7 @@ func runExport(ctx context.Context, path string, o exportOptions, std Stdio) err
 		return err
 	}
 	if o.list != "" {
-		return exportList(ctx, o.list, path, p, std)
+		return exportList(ctx, o.list, path, p, "", std)
 	}
 	out, err := stateBlock(p)
 	if err != nil {

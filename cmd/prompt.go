@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"wavex/internal/learn"
 	"wavex/internal/plan"
 	"wavex/internal/request/score"
+	"wavex/internal/tasklist"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
 	"wavex/scheduler"
@@ -279,7 +279,7 @@ type resumeListError struct{ name string }
 func (r *resumeListError) Error() string { return "the task list " + r.name + " is run instead" }
 
 // projectList returns the name of the project's own task list.
-func (q *requestCommand) projectList() string { return filepath.Base(q.dir) + "-loop" }
+func (q *requestCommand) projectList() string { return tasklist.NameOf(q.dir) }
 
 // runTaskList runs an existing task list with the settings of the menu.
 func (q *requestCommand) runTaskList(ctx context.Context, name string) error {
@@ -291,14 +291,13 @@ func (q *requestCommand) runTaskList(ctx context.Context, name string) error {
 	return runPlan(ctx, q.runOptionsFor(&plan.Plan{Path: path}, ""), q.std)
 }
 
-// createTaskList writes the plan into a new task list, so that sessions of Claude Code see its tasks.
-// The run itself reads the plan, which holds more. An existing list, as after a resume, is not
-// changed.
+// createTaskList writes the plan into a new task list, which shows the run to sessions of Claude Code. The run itself
+// reads the plan, which holds more. An existing list, as after a resume, is not changed.
 func (q *requestCommand) createTaskList(ctx context.Context, p *plan.Plan) error {
 	if q.config.TaskList != "new" {
 		return nil
 	}
-	err := exportList(ctx, q.projectList(), p.Path, p, q.std)
+	err := exportList(ctx, q.projectList(), p.Path, p, q.id, q.std)
 	var use *usererr.UsageError
 	if errors.As(err, &use) {
 		q.notify("task list: " + use.Error())

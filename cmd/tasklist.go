@@ -68,8 +68,8 @@ func isUserList(path string) bool {
 	return err == nil && planfile.IsList(path) && planfile.SamePath(own.Dir, path)
 }
 
-// exportList writes a plan into a list.
-func exportList(ctx context.Context, name, path string, p *plan.Plan, std Stdio) error {
+// exportList writes a plan into a list. request is the id of the request whose run the list shows, or "".
+func exportList(ctx context.Context, name, path string, p *plan.Plan, request string, std Stdio) error {
 	l, err := tasklist.Open(name, os.Getenv)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func exportList(ctx context.Context, name, path string, p *plan.Plan, std Stdio)
 	if err != nil {
 		return err
 	}
-	lost, err := l.Export(ctx, p, native)
+	lost, err := l.Export(ctx, p, native, request)
 	var full *tasklist.NotEmptyError
 	var unfit *tasklist.UnfitError
 	switch {
@@ -93,7 +93,10 @@ func exportList(ctx context.Context, name, path string, p *plan.Plan, std Stdio)
 	for _, what := range lost {
 		fmt.Fprintf(std.Err, "%s: warning: %s has no place in a task list and was left out\n", path, what)
 	}
-	fmt.Fprintf(std.Err, "%s: %d tasks are in the list %s (%s)\nrun it: wavex run --task-list %s\n", path, len(p.Tasks),
-		l.Name, l.Dir, l.Name)
+	what := "run it: wavex run --task-list " + l.Name
+	if request != "" {
+		what = "the list shows the run"
+	}
+	fmt.Fprintf(std.Err, "%s: %d tasks are in the list %s (%s)\n%s\n", path, len(p.Tasks), l.Name, l.Dir, what)
 	return nil
 }

@@ -100,10 +100,11 @@ type Session struct {
 	firstResponse chan string
 	apiWaits      *apiWaits // nil: no spare is wanted
 
-	tasksDirMade bool // the folder of the attempts exists
-	finished     bool // to its own end
-	interrupted  bool // a signal interrupted running work
-	planSaved    bool // .loop has the current outline of the plan
+	tasksDirMade bool   // the folder of the attempts exists
+	finished     bool   // to its own end
+	interrupted  bool   // a signal interrupted running work
+	listOf       string // the request whose plan was put into a task list; "": none
+	planSaved    bool   // .loop has the current outline of the plan
 }
 
 // Open takes the lock, opens journal and workspace, and replays the journal. The caller must Close
@@ -127,7 +128,7 @@ func (r *Session) openLoop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.journal = log
+	r.journal, r.listOf = log, requestWithList(r.plan.Path, events)
 	if err := runner.RemoveUnfinished(r.config.Loop.Path(loop.Outputs)); err != nil {
 		r.warn(err)
 	}

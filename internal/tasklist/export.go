@@ -52,8 +52,9 @@ func unfit(p *plan.Plan) error {
 
 // Export writes the plan into the list, which must be empty, and returns the parts that a list
 // cannot hold. native is p as JSON (from convert.Import); the prompts of p are already read from
-// their files.
-func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []string, err error) {
+// their files. request is the id of the request whose run the list shows, or "": a session does
+// such tasks by itself.
+func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte, request string) (lost []string, err error) {
 	if err := unfit(p); err != nil {
 		return nil, err
 	}
@@ -93,9 +94,28 @@ func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte) (lost []
 			if ids[i] != p.Tasks[i].ID {
 				t.Metadata.Set(metaPlanID, jsonobject.Quote(p.Tasks[i].ID))
 			}
+			if request != "" {
+				t.Metadata.Set(metaLoop, jsonobject.Quote(request))
+			}
 		}
 	})
 	return omissions(p), err
+}
+
+// Exported returns the ids of the tasks that were exported for a request and its run, by their ids in the plan.
+func (l *List) Exported(ctx context.Context, request, run string) (map[string]string, error) {
+	tasks, _, err := l.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]string{}
+	for _, t := range tasks {
+		of := t.Metadata.Text(metaLoop)
+		if of != "" && (of == request || of == run) && t.Metadata.Get(metaAdded) == nil {
+			ids[cmp.Or(t.Metadata.Text(metaPlanID), t.ID)] = t.ID
+		}
+	}
+	return ids, nil
 }
 
 // exportTask converts a task of a plan to a list task without edges.

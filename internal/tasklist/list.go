@@ -55,6 +55,9 @@ func Open(name string, getenv func(string) string) (*List, error) {
 	return &List{Name: name, Dir: filepath.Join(config, "tasks", name)}, nil
 }
 
+// NameOf returns the name of the list of a project directory.
+func NameOf(project string) string { return filepath.Base(project) + "-loop" }
+
 // OpenDir returns the list in a folder.
 func OpenDir(dir string) (*List, error) {
 	abs, err := filepath.Abs(dir)

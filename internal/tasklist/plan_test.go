@@ -186,12 +186,18 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := folder(t, map[string]string{".highwatermark": "4"})
-	lost, err := l.Export(t.Context(), p, native)
+	lost, err := l.Export(t.Context(), p, native, "q-1")
 	if err != nil || !slices.Equal(lost, []string{"the request", "the budget", "links", "protect", "isolation", "share",
 		"setup", "deliver"}) {
 		t.Fatal(lost, err)
 	}
 	tasks := whole(t, l)
+	if ids, err := l.Exported(t.Context(), "q-1", "r-1"); err != nil || ids["T-010"] != "5" || len(ids) != 3 {
+		t.Error(ids, err)
+	}
+	if ids, err := l.Exported(t.Context(), "", "r-1"); err != nil || len(ids) > 0 {
+		t.Error(ids, err)
+	}
 	one, three := tasks["5"], tasks["7"]
 	if one.Description != "Do.\n\nVerify: go test ./a" || one.Metadata.Text(metaPlanID) != "T-010" ||
 		string(one.Metadata.Get("k")) != "1" || !slices.Equal(one.Blocks, []string{"6", "7"}) {
@@ -213,7 +219,7 @@ func TestExport(t *testing.T) {
 		}
 	}
 	var full *NotEmptyError
-	if _, err := l.Export(t.Context(), p, native); !errors.As(err, &full) || full.Tasks != 3 {
+	if _, err := l.Export(t.Context(), p, native, ""); !errors.As(err, &full) || full.Tasks != 3 {
 		t.Error(err)
 	}
 }
@@ -233,7 +239,8 @@ func TestExportRefuses(t *testing.T) {
 		}
 		l := &List{Name: "l", Dir: filepath.Join(t.TempDir(), "l")}
 		var unfit *UnfitError
-		if _, err := l.Export(t.Context(), p, []byte(text)); !errors.As(err, &unfit) || unfit.Part != want || l.Exists() {
+		_, err := l.Export(t.Context(), p, []byte(text), "")
+		if !errors.As(err, &unfit) || unfit.Part != want || l.Exists() {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

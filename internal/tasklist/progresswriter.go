@@ -28,7 +28,8 @@ const Owner = "wavex"
 // goroutine writes them, and skips states that a later one has replaced.
 type ProgressWriter struct {
 	list      *List
-	listTasks int // tasks of the list; later tasks of the run's plan were added by the run
+	listIDs   map[string]string // ids in the list of the tasks of the plan's file; nil: the same as in the plan
+	listTasks int               // tasks of the list; later tasks of the run's plan were added by the run
 	warn      func(string)
 	cancel    context.CancelFunc
 	worker    *async.Worker
@@ -54,12 +55,14 @@ type taskState struct {
 	added    *plan.Task // a task that the run added
 }
 
-// NewProgressWriter shows a run of p, the plan made of l, until Close. It calls warn from the mirror's
-// goroutine, once for each problem of writing. The end of ctx stops the mirror.
-func NewProgressWriter(ctx context.Context, l *List, p *plan.Plan, warn func(string)) *ProgressWriter {
+// NewProgressWriter shows a run of p until Close. p is the plan made of l, or with ids the one that l was made of; see
+// Exported. It calls warn from the mirror's goroutine, once for each problem of writing. The end of ctx stops the
+// mirror.
+func NewProgressWriter(ctx context.Context, l *List, p *plan.Plan, ids map[string]string,
+	warn func(string)) *ProgressWriter {
 	ctx, cancel := context.WithCancel(ctx)
-	m := &ProgressWriter{list: l, listTasks: len(p.Tasks), warn: warn, cancel: cancel, states: map[int]taskState{},
-		ids: map[int]string{}, dirty: map[int]struct{}{}}
+	m := &ProgressWriter{list: l, listIDs: ids, listTasks: len(p.Tasks), warn: warn, cancel: cancel,
+		states: map[int]taskState{}, ids: map[int]string{}, dirty: map[int]struct{}{}}
 	w := &writeLoop{ProgressWriter: m, warned: map[string]bool{}, done: map[int]taskState{}}
 	m.worker = async.Start(func(last bool) time.Duration {
 		w.writePending(ctx)
@@ -312,6 +315,10 @@ func (w *writeLoop) writeState(ctx context.Context, id string, v taskState, show
 			return err
 		}
 		id = in
+	} else if w.listIDs != nil {
+		if id = w.listIDs[id]; id == "" {
+			return nil // an edit added the task to the plan
+		}
 	}
 	return w.list.Update(ctx, id, func(t *Task) bool {
 		if shown && (t.Status != Completed || t.Owner != Owner) {

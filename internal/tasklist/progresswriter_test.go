@@ -39,7 +39,7 @@ func startFakeRun(t testing.TB, l *List, run string) *fakeRun {
 		t.Fatal(ds, err)
 	}
 	h := &fakeRun{t: t, l: l, s: scheduler.NewState(p)}
-	h.m = NewProgressWriter(t.Context(), l, p, func(s string) { h.warnings = append(h.warnings, s) })
+	h.m = NewProgressWriter(t.Context(), l, p, nil, func(s string) { h.warnings = append(h.warnings, s) })
 	c := event.DefaultConfig()
 	c.Parallel = 4
 	c.Run, c.Limits = "r-1", budget.Limits{NoUSD: true, NoIterations: true}
