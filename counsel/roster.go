@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,7 +112,7 @@ const maxProfile = 1 << 20
 
 // ownProfiles returns the profile files of dir, sorted by name.
 func ownProfiles(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+	entries, err := safefile.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

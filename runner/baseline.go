@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/safefile"
 )
@@ -92,7 +91,7 @@ func (b baseline) measure(path string, req Request, redact func(string) string,
 		return b, nil
 	}
 	data, _ := json.Marshal(b) // plain data
-	if err := loop.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := safefile.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return baseline{}, err
 	}
 	// A partial baseline would fail every later attempt.

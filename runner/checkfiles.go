@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"wavex/internal/checkfiles"
-	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/safefile"
 )
@@ -125,7 +124,7 @@ func (r *Request) keepCheckFiles(files map[string]checkFile, redact func(string)
 			continue
 		}
 		text, err := safefile.Read(filepath.Join(r.CheckFiles.root(r.Dir), filepath.FromSlash(file)), maxOldFile)
-		if err != nil || redact(string(text)) != string(text) || loop.MkdirAll(r.CheckFiles.Store, 0o700) != nil {
+		if err != nil || redact(string(text)) != string(text) || safefile.MkdirAll(r.CheckFiles.Store, 0o700) != nil {
 			continue
 		}
 		sum += len(text)

@@ -50,7 +50,7 @@ type Assignment struct {
 // Prepare creates the log folder of an attempt or a question. It writes the prompt, and in a
 // rehearsal the assignment, whose path it adds to env.
 func (h *Host) Prepare(logDir, prompt string, env map[string]string, what Assignment) error {
-	if err := loop.MkdirAll(logDir, 0o700); err != nil {
+	if err := safefile.MkdirAll(logDir, 0o700); err != nil {
 		return err
 	}
 	if err := h.writePrompt(logDir, prompt); err != nil || !h.Rehearsal && len(what.Block) == 0 {
@@ -106,7 +106,7 @@ func (h *Host) WriteFile(dir, name string, data []byte) error {
 	if h.Redactor != nil {
 		data = h.Redactor.Bytes(data)
 	}
-	if err := loop.MkdirAll(dir, 0o700); err != nil {
+	if err := safefile.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	return safefile.Write(filepath.Join(dir, name), data, 0o600)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -454,12 +453,12 @@ func (t *attempt) signature() string {
 func (t *attempt) beginWaiting() (end func()) {
 	t.observe("waiting", "for a quiet directory")
 	path := filepath.Join(t.req.LogDir, loop.WaitingFile)
-	if loop.MkdirAll(t.req.LogDir, 0o700) != nil || safefile.Write(path, nil, 0o600) != nil {
+	if safefile.MkdirAll(t.req.LogDir, 0o700) != nil || safefile.Write(path, nil, 0o600) != nil {
 		return func() {} // other processes see that the turn has ended
 	}
 	return func() {
-		_ = os.Remove(path)         // a remaining one means nothing once the attempt has ended
-		_ = os.Remove(t.req.LogDir) // if it is empty, as after a command that printed nothing
+		_ = safefile.Remove(path)         // a remaining one means nothing once the attempt has ended
+		_ = safefile.Remove(t.req.LogDir) // if it is empty, as after a command that printed nothing
 	}
 }
 

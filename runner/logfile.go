@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
@@ -28,7 +27,7 @@ type LogFile struct {
 // CreateLog creates a log file, and the folder if it is missing. Of more than 16 MB it keeps the head, a line
 // that says how much is left out, and the tail.
 func (h *Host) CreateLog(dir, name string) (*LogFile, error) {
-	if err := loop.MkdirAll(dir, 0o700); err != nil {
+	if err := safefile.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	f, err := safefile.Create(filepath.Join(dir, name), 0o600)

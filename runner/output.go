@@ -8,13 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	"wavex/internal/jsonschema"
-	"wavex/internal/loop"
 	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 )
@@ -150,13 +148,13 @@ const unfinished = ".next-*"
 
 // RemoveUnfinished removes the files that a killed wavex was keeping in dir. No KeepFile may run meanwhile.
 func RemoveUnfinished(dir string) error {
-	entries, err := os.ReadDir(dir)
+	entries, err := safefile.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	for _, e := range entries {
 		if is, _ := filepath.Match(unfinished, e.Name()); is {
-			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+			err = errors.Join(err, safefile.Remove(filepath.Join(dir, e.Name())))
 		}
 	}
 	return err
@@ -170,10 +168,10 @@ func KeepFile(dir string, value []byte) (path string, err error) {
 	if old, err := safefile.Read(path, int64(len(value))+1); err == nil && bytes.Equal(old, value) {
 		return path, safefile.SyncDir(dir) // a killed wavex may have renamed it
 	}
-	if err := loop.MkdirAll(dir, 0o700); err != nil {
+	if err := safefile.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	f, err := os.CreateTemp(dir, unfinished)
+	f, err := safefile.CreateTemp(dir, unfinished)
 	if err != nil {
 		return "", err
 	}
@@ -182,10 +180,10 @@ func KeepFile(dir string, value []byte) (path string, err error) {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+		err = safefile.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // best effort: the caller needs the first error
+		_ = safefile.Remove(f.Name()) // best effort: the caller needs the first error
 		return "", err
 	}
 	return path, errors.Join(safefile.SyncDir(dir), safefile.SyncDir(filepath.Dir(dir))) // dir may be new

@@ -171,7 +171,7 @@ func (f *Ferry) Unpack(ctx context.Context, commit string, dirs map[string]strin
 		if redact != nil {
 			text = redact(text)
 		}
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		if err := safefile.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 			return err
 		}
 		if old, err := safefile.Read(to, int64(len(text))+1); err == nil && bytes.Equal(old, text) {

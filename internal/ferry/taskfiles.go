@@ -3,7 +3,6 @@ package ferry
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -45,7 +44,7 @@ func Dirs(req *runner.Request) map[string]string {
 func TaskFiles(req *runner.Request) (map[string]string, error) {
 	files := map[string]string{}
 	dir := filepath.Dir(req.Baseline)
-	entries, err := os.ReadDir(dir)
+	entries, err := safefile.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -66,7 +65,7 @@ func TaskFiles(req *runner.Request) (map[string]string, error) {
 	if req.CheckFiles == nil || text.Len() == 0 {
 		return files, nil
 	}
-	old, err := os.ReadDir(req.CheckFiles.Store)
+	old, err := safefile.ReadDir(req.CheckFiles.Store)
 	for _, e := range old {
 		if e.Type().IsRegular() && strings.Contains(text.String(), e.Name()) {
 			files[kindChecks+"/"+e.Name()] = filepath.Join(req.CheckFiles.Store, e.Name())
@@ -85,7 +84,7 @@ func AttemptFiles(req *runner.Request, output *runner.Output) (map[string]string
 	if err != nil {
 		return nil, err
 	}
-	logs, err := os.ReadDir(req.LogDir)
+	logs, err := safefile.ReadDir(req.LogDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 	"wavex/runner"
 )
@@ -117,7 +117,7 @@ func (m *Manager) mapRequest(t *tree, req runner.Request) (runner.Request, error
 	if err != nil {
 		return req, err
 	}
-	if err := loop.MkdirAll(dir, 0o755); err != nil { // git has no empty folders
+	if err := safefile.MkdirAll(dir, 0o755); err != nil { // git has no empty folders
 		return req, err
 	}
 	req.Dir = dir

@@ -39,7 +39,7 @@ func SaveBaseline(ctx context.Context, project, at string, env []string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(at, "objects"), 0o700); err != nil {
+	if err := safefile.MkdirAll(filepath.Join(at, "objects"), 0o700); err != nil {
 		return err
 	}
 	// Rename the index into place when it is complete: LoadBaseline ignores a folder without one.
@@ -62,10 +62,10 @@ func SaveBaseline(ctx context.Context, project, at string, env []string) error {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(at, "large"), []byte(large), 0o600); err != nil {
+	if err := safefile.Write(filepath.Join(at, "large"), []byte(large), 0o600); err != nil {
 		return err
 	}
-	err = os.Rename(filepath.Join(at, "new"), filepath.Join(at, "index"))
+	err = safefile.Rename(filepath.Join(at, "new"), filepath.Join(at, "index"))
 	if errors.Is(err, fs.ErrNotExist) { // the checkout was empty
 		return g.withEnv("GIT_INDEX_FILE="+filepath.Join(at, "index")).run(ctx, "read-tree", "--empty")
 	}

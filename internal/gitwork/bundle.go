@@ -64,7 +64,7 @@ type bundle struct {
 func openBundles(dir, chain string, others ...string) (*bundles, error) {
 	b := &bundles{dir: dir, prefixes: append(others, chain), chain: chain, saved: map[string]string{},
 		changed: map[string]string{}}
-	names, err := os.ReadDir(dir)
+	names, err := safefile.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func openBundles(dir, chain string, others ...string) (*bundles, error) {
 		path := filepath.Join(dir, e.Name())
 		number, err := strconv.Atoi(strings.TrimSuffix(e.Name(), bundleSuffix))
 		if err != nil || !strings.HasSuffix(e.Name(), bundleSuffix) {
-			if err := os.RemoveAll(path); err != nil {
+			if err := safefile.RemoveAll(path); err != nil {
 				return nil, err
 			}
 			continue
@@ -226,7 +226,8 @@ func (b *bundles) saveNew(ctx context.Context, g git, base string) (err error) {
 			number = b.files[n-1].number + 1
 		}
 		path := filepath.Join(b.dir, fmt.Sprintf("%06d%s", number, bundleSuffix))
-		if err := errors.Join(os.MkdirAll(b.dir, 0o700), safefile.Replace(path, []byte(data), 0o600, true)); err != nil {
+		err := errors.Join(safefile.MkdirAll(b.dir, 0o700), safefile.Replace(path, []byte(data), 0o600, true))
+		if err != nil {
 			return err
 		}
 		b.files = append(b.files, bundle{path, number, fresh})

@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -10,7 +11,6 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
@@ -57,6 +57,9 @@ func (p *Checkpoints) withAll(ctx context.Context, maxNew int64, use func(git) e
 // maxNew above 0 it returns an *Error with TooLarge if the files to add are larger, in bytes.
 func (p *Checkpoints) openIndex(ctx context.Context, maxNew int64) (g git, changed, files []string, err error) {
 	k := &p.index
+	if err := safefile.CheckPath(cmp.Or(k.dir, p.IndexDir)); err != nil {
+		return g, nil, nil, err
+	}
 	now, err := os.Stat(k.user)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return g, nil, nil, err
@@ -93,7 +96,7 @@ func (p *Checkpoints) seedIndex(now os.FileInfo) (err error) {
 	k := &p.index
 	k.remove()
 	if p.IndexDir != "" && !k.own { // a wavex that was killed has left its index
-		if err := errors.Join(os.RemoveAll(p.IndexDir), loop.MkdirAll(p.IndexDir, 0o700)); err != nil {
+		if err := errors.Join(safefile.RemoveAll(p.IndexDir), safefile.MkdirAll(p.IndexDir, 0o700)); err != nil {
 			return err
 		}
 		k.own = true
@@ -119,7 +122,7 @@ func sameVersion(then, now os.FileInfo) bool {
 // remove removes the index. The next session removes a folder that cannot be removed.
 func (k *keptIndex) remove() {
 	if k.dir != "" {
-		_ = os.RemoveAll(k.dir)
+		_ = safefile.RemoveAll(k.dir)
 		k.dir = ""
 	}
 }
@@ -130,7 +133,7 @@ func (p *Checkpoints) Close() {
 	defer p.index.turn.Release(1)
 	p.index.remove()
 	if p.IndexDir != "" {
-		_ = os.Remove(p.IndexDir) // the next session removes what stays
+		_ = safefile.Remove(p.IndexDir) // the next session removes what stays
 	}
 }
 
@@ -147,7 +150,7 @@ func copyIndex(from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(to, text, 0o600); err != nil {
+	if err := safefile.Write(to, text, 0o600); err != nil {
 		return err
 	}
 	// git reads a file again that is as new as the index, since it may have changed without a change of its time.

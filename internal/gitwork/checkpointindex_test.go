@@ -200,6 +200,7 @@ func TestCheckpointsWithAKeptIndexAreWhole(t *testing.T) {
 			r.write(r.dir, files{"forced.env": "2\n"})
 		}},
 		"with a secret": {nil, func(r *repo, p *Checkpoints) {
+			must(t, os.MkdirAll(string(loop.In(r.dir)), 0o755))
 			must(t, p.OpenBundles(loop.In(r.dir), r.git("rev-parse", "HEAD^")))
 			p.HasSecret, p.SecretLeft = func(b []byte) bool { return string(b) == "1\n" }, func(string) {}
 			must(t, p.Carry(t.Context()))

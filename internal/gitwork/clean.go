@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"wavex/internal/loop"
+	"wavex/internal/safefile"
 )
 
 // This file removes the worktrees, branches and folders of past runs, after it has checked that git
@@ -28,7 +29,7 @@ func Clean(ctx context.Context, project, run string, dry bool) ([]CleanupItem, e
 
 // CleanIn is Clean for the runs in dir, which is .loop or a backup of it.
 func CleanIn(ctx context.Context, project string, dir loop.Dir, run string, dry bool) ([]CleanupItem, error) {
-	states, err := filepath.Glob(loop.Dir(escapeGlob(string(dir))).Worktree("*", "json"))
+	states, err := listStates(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +71,9 @@ func escapeGlob(path string) string {
 // Lock locks a run, so that no wavex begins to work on it. unlock is nil if one does.
 func Lock(dir loop.Dir, run string) (unlock func() error, err error) {
 	lock := flock.New(dir.Worktree(run, "lock"))
+	if err := safefile.CheckPath(lock.Path()); err != nil {
+		return nil, err
+	}
 	got, err := lock.TryLock()
 	if !got && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -115,13 +119,11 @@ func cleanRun(ctx context.Context, o Options, dry bool) (items []CleanupItem, er
 			return items, err
 		}
 	}
-	if m.state.Temp != "" {
-		if _, err := os.Lstat(m.state.Temp); err == nil {
-			items = append(items, CleanupItem{Kind: "folder", Name: m.state.Temp, Run: o.Run, Removed: true})
-			if !dry {
-				if err := os.RemoveAll(m.state.Temp); err != nil {
-					return items, err
-				}
+	if isTemp(m.state.Temp) {
+		items = append(items, CleanupItem{Kind: "folder", Name: m.state.Temp, Run: o.Run, Removed: true})
+		if !dry {
+			if err := os.RemoveAll(m.state.Temp); err != nil {
+				return items, err
 			}
 		}
 	}
@@ -170,7 +172,7 @@ func (m *Manager) cleanBundles(ctx context.Context, dry bool, others []CleanupIt
 		}
 	}
 	if it.Removed = true; !dry {
-		err = os.RemoveAll(dir)
+		err = safefile.RemoveAll(dir)
 	}
 	return []CleanupItem{it}, err
 }
@@ -205,7 +207,7 @@ func (m *Manager) cleanTrees(ctx context.Context, dry bool) ([]CleanupItem, erro
 	}
 	// Other folders are left by an interrupted add, or are repositories that agents made. The
 	// latter are not removed.
-	all, err := os.ReadDir(m.opts.Loop.Path(loop.Worktrees))
+	all, err := safefile.ReadDir(m.opts.Loop.Path(loop.Worktrees))
 	if err != nil {
 		return items, err
 	}

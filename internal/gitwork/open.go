@@ -17,6 +17,7 @@ import (
 
 	"wavex/internal/exhaustion"
 	"wavex/internal/loop"
+	"wavex/internal/safefile"
 )
 
 // Manager gives the attempts of a run their directories. Its methods are safe for concurrent use;
@@ -135,16 +136,19 @@ func Reattach(ctx context.Context, o Options) (*Manager, error) {
 // lockRun makes the folder of the worktrees, hides it from git, and locks the run.
 func (m *Manager) lockRun() error {
 	dir := m.opts.Loop.Path(loop.Worktrees)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := errors.Join(safefile.MkdirAll(string(m.opts.Loop), 0o700), safefile.MkdirAll(dir, 0o700)); err != nil {
 		return err
 	}
 	ignore := filepath.Join(dir, loop.Gitignore)
 	if _, err := os.Lstat(ignore); err != nil {
-		if err := os.WriteFile(ignore, []byte("*\n"), 0o600); err != nil {
+		if err := safefile.Write(ignore, []byte("*\n"), 0o600); err != nil {
 			return err
 		}
 	}
 	m.lock = flock.New(m.opts.Loop.Worktree(m.opts.Run, "lock"))
+	if err := safefile.CheckPath(m.lock.Path()); err != nil {
+		return err
+	}
 	got, err := m.lock.TryLock()
 	if err != nil {
 		return fmt.Errorf("locking run %s: %w", m.opts.Run, err)

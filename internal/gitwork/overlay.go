@@ -39,7 +39,7 @@ func EnterMounts(project, trees string) {
 
 // resumable reports whether a run with overlays may be resumed: one that a kill has left behind, or the last one.
 func resumable(in loop.Dir) bool {
-	states, err := filepath.Glob(loop.Dir(escapeGlob(string(in))).Worktree("*", "json"))
+	states, err := listStates(in)
 	if err == nil && len(states) > 0 { // by the times in their names
 		if s, unread := readState(states[len(states)-1]); unread == nil && s != nil && s.Overlay {
 			return true
@@ -50,7 +50,7 @@ func resumable(in loop.Dir) bool {
 
 // hasOverlays reports whether a run, or with "*" any run, has worktrees that are overlays.
 func hasOverlays(in loop.Dir, run string) bool {
-	found, err := filepath.Glob(loop.Dir(escapeGlob(string(in))).Worktree(run, "0.lower"))
+	found, err := listTrees(in, run+".0.lower")
 	return err == nil && len(found) > 0
 }
 
@@ -113,7 +113,7 @@ func (m *Manager) probeMount(context.Context) error {
 	} else {
 		m.notice("worktrees are overlay mounts, which only this run sees: a daemon, like that of Docker, finds them empty")
 	}
-	return os.RemoveAll(dir)
+	return safefile.RemoveAll(dir)
 }
 
 // mountOwn is mountOverlay in a mount namespace that ends with wavex and its children, and an error elsewhere.
@@ -168,7 +168,7 @@ func (m *Manager) mountNew(path, index string) error {
 		return err
 	}
 	upper := filepath.Join(overlayDir(path), "upper")
-	if err := loop.MkdirAll(upper, 0o777); err != nil {
+	if err := safefile.MkdirAll(upper, 0o777); err != nil {
 		return err
 	}
 	for from, to := range map[string]string{index: filepath.Join(admin, "index"),
@@ -211,13 +211,13 @@ func (m *Manager) remount(path string) error {
 	}
 	upper, work := filepath.Join(overlayDir(path), "upper"), filepath.Join(overlayDir(path), "work")
 	// A copy lacks the attributes that the file system keeps with the files.
-	if id, err := os.ReadFile(upper + ".id"); err != nil || string(id) != inode(upper) {
+	if id, err := safefile.Read(upper+".id", 1<<10); err != nil || string(id) != inode(upper) {
 		return errTreeGone
 	}
 	if _, err := m.lowerIndex(); err != nil {
 		return errTreeGone
 	}
-	if err := loop.MkdirAll(work, 0o700); err != nil {
+	if err := safefile.MkdirAll(work, 0o700); err != nil {
 		return err
 	}
 	return mountOwn(path, m.lowerPath(), upper, work)
@@ -234,18 +234,18 @@ func (m *Manager) removeOverlay(path string) error {
 // renameTree renames the directory of a worktree.
 func (m *Manager) renameTree(from, to string) error {
 	if !m.state.Overlay {
-		return os.Rename(from, to)
+		return safefile.Rename(from, to)
 	}
 	if err := unmount(from); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(overlayDir(to)); err != nil {
+	if err := safefile.RemoveAll(overlayDir(to)); err != nil {
 		return err
 	}
-	if err := os.Rename(overlayDir(from), overlayDir(to)); err != nil {
+	if err := safefile.Rename(overlayDir(from), overlayDir(to)); err != nil {
 		return err
 	}
-	if err := os.Rename(from, to); err != nil {
+	if err := safefile.Rename(from, to); err != nil {
 		return err
 	}
 	return m.remount(to)
@@ -254,12 +254,12 @@ func (m *Manager) renameTree(from, to string) error {
 // moveOut moves a folder out of a worktree, which may be another file system.
 func (m *Manager) moveOut(ctx context.Context, from, to string) error {
 	if !m.state.Overlay {
-		return os.Rename(from, to)
+		return safefile.Rename(from, to)
 	}
 	if err := safefile.CopyTree(ctx, from, to, nil); err != nil {
 		return err
 	}
-	return os.RemoveAll(from)
+	return safefile.RemoveAll(from)
 }
 
 // parkOverlays parks the tasks of a run whose worktrees are overlays: their work is then in commits, as in a run whose

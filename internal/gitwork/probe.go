@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"wavex/internal/lazyregexp"
-	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 )
 
@@ -47,7 +47,7 @@ func (m *Manager) probe(ctx context.Context) (err error) {
 	}
 	if err != nil {
 		clean := m.removeUnusedTrees(context.WithoutCancel(ctx))
-		if gone := os.Remove(m.opts.Loop.Worktree(m.opts.Run, "json")); !errors.Is(gone, fs.ErrNotExist) {
+		if gone := safefile.Remove(m.opts.Loop.Worktree(m.opts.Run, "json")); !errors.Is(gone, fs.ErrNotExist) {
 			clean = errors.Join(clean, gone)
 		}
 		m.state.Base, m.state.Mode, m.notices = "", "", nil
@@ -60,7 +60,7 @@ func (m *Manager) probe(ctx context.Context) (err error) {
 // removeKilledProbes removes the remains of runs whose wavex was killed during the probe. Such a run has not begun, so
 // it is never resumed.
 func (m *Manager) removeKilledProbes(ctx context.Context) error {
-	states, err := filepath.Glob(loop.Dir(escapeGlob(string(m.opts.Loop))).Worktree("*", "json"))
+	states, err := listStates(m.opts.Loop)
 	for _, path := range states {
 		s, unread := readState(path)
 		if unread != nil || s == nil || s.Mode != Worktree || s.Why != "" {
@@ -69,7 +69,7 @@ func (m *Manager) removeKilledProbes(ctx context.Context) error {
 		killed := Options{Project: m.opts.Project, Loop: m.opts.Loop, Run: s.Run, Env: m.opts.Env}
 		items, failed := cleanRun(ctx, killed, false)
 		if failed == nil && !slices.ContainsFunc(items, func(it CleanupItem) bool { return !it.Removed }) {
-			failed = os.Remove(path)
+			failed = safefile.Remove(path)
 		}
 		err = errors.Join(err, failed)
 	}

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"wavex/internal/loop"
+	"wavex/internal/safefile"
 )
 
 // This file gives each slot resources that parallel attempts would otherwise compete for: ports, a
@@ -49,15 +49,25 @@ func (s *slots) open(run, temp string) (string, error) {
 	s.portBase = map[int]int{}
 	s.made = map[int]bool{}
 	s.fixedVars = map[int]map[string]string{}
-	if info, err := os.Lstat(temp); temp == "" || err != nil || !info.IsDir() {
+	if !isTemp(temp) {
 		var err error
 		// Use the system's own folder, because the path of a socket is limited to about 100 bytes.
-		if temp, err = os.MkdirTemp("", "wavex-"); err != nil {
+		if temp, err = os.MkdirTemp("", tempPrefix); err != nil {
 			return "", fmt.Errorf("making a directory for temporary files: %w; make it, or set TMPDIR to another one", err)
 		}
 	}
 	s.temp = temp
 	return temp, nil
+}
+
+// tempPrefix begins the names of the folders of the TMPDIRs.
+const tempPrefix = "wavex-"
+
+// isTemp reports whether temp, which a file in .loop names, is a folder of open.
+func isTemp(temp string) bool {
+	info, err := os.Lstat(temp)
+	return err == nil && info.IsDir() && strings.HasPrefix(filepath.Base(temp), tempPrefix) &&
+		filepath.Dir(temp) == filepath.Clean(os.TempDir())
 }
 
 // env returns the environment of everything that runs in a slot. The caller owns the map.
@@ -119,7 +129,7 @@ func (s *slots) ensureDir(slot int, dir string) bool {
 		if os.Mkdir(dir, 0o700) == nil { // otherwise it may have contents
 			_ = os.Chtimes(dir, pristineTime(), pristineTime()) // if it fails, clean reads the folder each time
 		}
-		s.made[slot] = loop.MkdirAll(dir, 0o700) == nil
+		s.made[slot] = safefile.MkdirAll(dir, 0o700) == nil
 	}
 	return s.made[slot]
 }

@@ -78,3 +78,21 @@ func TestTempDirIsMissing(t *testing.T) {
 		t.Errorf("opened with %v", err)
 	}
 }
+
+// The state file of a run may name any folder as that of its TMPDIRs: only one that wavex makes is used, and removed.
+func TestTempOfAnotherProgram(t *testing.T) {
+	t.Parallel()
+	own, err := os.MkdirTemp("", tempPrefix)
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(own) })
+	deep, other := filepath.Join(own, tempPrefix+"x"), t.TempDir()
+	link := own + "-link"
+	must(t, errors.Join(os.Mkdir(deep, 0o700), os.Symlink(other, link)))
+	t.Cleanup(func() { _ = os.Remove(link) })
+	for dir, want := range map[string]bool{own: true, "": false, other: false, deep: false, link: false,
+		os.TempDir(): false, own + "-none": false} {
+		if got := isTemp(dir); got != want {
+			t.Errorf("%q: %v", dir, got)
+		}
+	}
+}

@@ -32,7 +32,7 @@ func (m *Manager) removeStaleLocks(ctx context.Context) error {
 		stale = append(stale, found...)
 	}
 	for _, t := range m.state.Trees {
-		if t.Admin != "" {
+		if m.ownsAdmin(t) {
 			stale = append(stale, filepath.Join(t.Admin, "index.lock"), filepath.Join(t.Admin, "HEAD.lock"))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
@@ -55,6 +56,23 @@ const maxState = 256 << 20
 
 // errDamagedState means that a state file has no whole text.
 var errDamagedState = errors.New("it is damaged")
+
+// listStates returns the paths of the state files of all runs in a .loop directory, sorted.
+func listStates(in loop.Dir) ([]string, error) { return listTrees(in, "*.json") }
+
+// listTrees returns the paths in the folder of the worktrees whose names match a pattern, sorted.
+func listTrees(in loop.Dir, pattern string) (paths []string, err error) {
+	entries, err := safefile.ReadDir(in.Path(loop.Worktrees))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if is, _ := filepath.Match(pattern, e.Name()); is {
+			paths = append(paths, in.Path(loop.Worktrees, e.Name()))
+		}
+	}
+	return paths, err
+}
 
 // readState reads a state file. It returns nil if there is none.
 func readState(path string) (*savedState, error) {

@@ -12,6 +12,7 @@ import (
 
 	"wavex/internal/async"
 	"wavex/internal/loop"
+	"wavex/internal/safefile"
 )
 
 // This file deletes worktrees beside the run. To delete the files of a large one takes up to minutes, so a worktree is
@@ -60,7 +61,7 @@ func (t *trash) close() {
 
 // names returns the names of the worktrees that are not deleted.
 func (t *trash) names() (names []string) {
-	entries, _ := os.ReadDir(t.dir) // usually it does not exist
+	entries, _ := safefile.ReadDir(t.dir) // usually it does not exist
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -70,10 +71,10 @@ func (t *trash) names() (names []string) {
 // add moves a folder into the trash. It does nothing if the folder does not exist.
 func (t *trash) add(path string) error {
 	for {
-		if err := loop.MkdirAll(t.dir, 0o700); err != nil {
+		if err := safefile.MkdirAll(t.dir, 0o700); err != nil {
 			return err
 		}
-		err := os.Rename(path, unusedName(filepath.Join(t.dir, filepath.Base(path))))
+		err := safefile.Rename(path, unusedName(filepath.Join(t.dir, filepath.Base(path))))
 		if errors.Is(err, fs.ErrNotExist) {
 			if _, err := os.Lstat(path); err == nil {
 				continue // the trash was empty, and empty has removed it
@@ -89,7 +90,7 @@ func (t *trash) add(path string) error {
 
 // empty deletes everything in the trash, and the folder itself.
 func (t *trash) empty(ctx context.Context) error {
-	root, err := os.OpenRoot(t.dir)
+	root, err := safefile.OpenRoot(t.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (t *trash) empty(ctx context.Context) error {
 		all.Go(func() error { return deleteTree(ctx, root, name) })
 	}
 	if err = all.Wait(); err == nil {
-		_ = os.Remove(t.dir) // unless something was added
+		_ = safefile.Remove(t.dir) // unless something was added
 	}
 	return err
 }

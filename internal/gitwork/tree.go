@@ -102,13 +102,16 @@ func (m *Manager) registerAt(ctx context.Context, path string) error {
 }
 
 func (m *Manager) registerTree(ctx context.Context, path string, options ...string) error {
+	if err := safefile.CheckPath(path); err != nil {
+		return err
+	}
 	return m.g.runWithoutHooks(ctx, append(append([]string{"worktree", "add", "-q", "--lock", "--detach", "--no-checkout"},
 		options...), path, m.state.Base)...)
 }
 
 // removeTree removes a worktree and its registration, in any state. Its files are deleted later, see trash.
 func (m *Manager) removeTree(ctx context.Context, path string) error {
-	if err := m.removeOverlay(path); err != nil {
+	if err := errors.Join(safefile.CheckPath(path), m.removeOverlay(path)); err != nil {
 		return err
 	}
 	admin := m.ownAdminDir(path)
@@ -124,7 +127,7 @@ func (m *Manager) removeTree(ctx context.Context, path string) error {
 	if exitCode(err) < 0 {
 		return err
 	}
-	return os.RemoveAll(path)
+	return safefile.RemoveAll(path)
 }
 
 // adminDir returns a worktree's folder in the repository.
@@ -136,7 +139,7 @@ func adminDir(path string) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", fmt.Errorf("%s is no file", filepath.Join(path, ".git"))
 	}
-	data, err := os.ReadFile(filepath.Join(path, ".git"))
+	data, err := safefile.Read(filepath.Join(path, ".git"), maxState)
 	if err != nil {
 		return "", err
 	}
@@ -167,6 +170,12 @@ func (m *Manager) ownAdminDir(path string) string {
 	return admin
 }
 
+// ownsAdmin reports whether the folder of a worktree, which the state of the run names, is in this repository.
+func (m *Manager) ownsAdmin(t *tree) bool {
+	all := filepath.Join(m.checkout.common, "worktrees")
+	return t.Admin != "" && resolveLinks(filepath.Dir(t.Admin)) == resolveLinks(all)
+}
+
 // repairTree repairs the registration of a worktree: an agent may have removed its .git file, made a
 // repository of its own there, or unregistered it. The files do not change.
 func (m *Manager) repairTree(ctx context.Context, t *tree) error {
@@ -178,7 +187,7 @@ func (m *Manager) repairTree(ctx context.Context, t *tree) error {
 		return err
 	}
 	_, lost := os.Stat(filepath.Join(t.Admin, "HEAD"))
-	if resolveLinks(filepath.Dir(t.Admin)) != resolveLinks(filepath.Join(m.checkout.common, "worktrees")) {
+	if !m.ownsAdmin(t) {
 		lost = errTreeGone // it belongs to the repository that .loop was copied from
 	}
 	admin, err := adminDir(path)
@@ -191,12 +200,12 @@ func (m *Manager) repairTree(ctx context.Context, t *tree) error {
 			if err := m.moveOut(ctx, dot, unusedName(path+".git")); err != nil {
 				return err
 			}
-		} else if err := os.Remove(dot); err != nil {
+		} else if err := safefile.Remove(dot); err != nil {
 			return err
 		}
 	}
 	if lost == nil {
-		if err := os.WriteFile(dot, []byte("gitdir: "+filepath.ToSlash(t.Admin)+"\n"), 0o644); err != nil {
+		if err := safefile.Write(dot, []byte("gitdir: "+filepath.ToSlash(t.Admin)+"\n"), 0o644); err != nil {
 			return err
 		}
 		return m.namePath(t)
@@ -241,7 +250,7 @@ func (m *Manager) reregisterTree(ctx context.Context, t *tree) error {
 	if err := copyFile(filepath.Join(empty, ".git"), dot); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(empty); err != nil {
+	if err := safefile.RemoveAll(empty); err != nil {
 		return err
 	}
 	return m.gitIn(t).run(ctx, "read-tree", t.Base)

@@ -90,7 +90,8 @@ func Find(dir string) loop.Dir {
 	}
 	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
 		at := loop.In(dir)
-		if st, err := os.Stat(at.Path(loop.Journal)); err == nil && st.Mode().IsRegular() {
+		journal := at.Path(loop.Journal)
+		if st, err := os.Lstat(journal); err == nil && st.Mode().IsRegular() && safefile.CheckPath(journal) == nil {
 			return at
 		}
 		if filepath.Dir(dir) == dir {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"os"
 	"path/filepath"
 
 	"wavex/internal/loop"
@@ -47,7 +46,7 @@ func CountStreak(in Input, r Run) (streak int, ok bool) {
 	}
 	b, err = json.Marshal(now)
 	if err == nil {
-		err = loop.MkdirAll(filepath.Dir(path), 0o755)
+		err = safefile.MkdirAll(filepath.Dir(path), 0o755)
 	}
 	if err == nil {
 		// Neither synced nor renamed: writing must be quick, and after a torn write the count
@@ -60,6 +59,6 @@ func CountStreak(in Input, r Run) (streak int, ok bool) {
 // ResetStreak deletes the count of a session that was let go.
 func ResetStreak(in Input, r Run) {
 	if in.Session != "" && r.Loop != "" {
-		_ = os.Remove(streakPath(r.Loop, in.Session)) // a leftover count restarts with the next turn
+		_ = safefile.Remove(streakPath(r.Loop, in.Session)) // a leftover count restarts with the next turn
 	}
 }

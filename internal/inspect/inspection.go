@@ -16,6 +16,7 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/runlog"
+	"wavex/internal/safefile"
 	"wavex/internal/secret"
 	"wavex/scheduler"
 )
@@ -77,6 +78,9 @@ func (a *Inspection) lockLoop() (func(), error) {
 func (a *Inspection) writeDocument(doc *scan.Document) error {
 	if st, err := os.Stat(string(loop.In(a.Dir))); err != nil || !st.IsDir() {
 		return nil
+	}
+	if err := safefile.CheckPath(string(loop.In(a.Dir))); err != nil {
+		return err
 	}
 	return maybe.WriteFile(loop.In(a.Dir).Path(loop.Verification), a.Redactor.Bytes([]byte(doc.Markdown())), 0o600)
 }

@@ -86,10 +86,12 @@ type Log struct {
 // Open opens or creates the journal at path and returns its records, oldest first. The caller must
 // hold the run lock. Open cuts off a torn tail.
 func Open(path string) (*Log, [][]byte, error) {
-	if checkRegular(path) != nil {
+	if err := checkRegular(path); errors.Is(err, safefile.ErrLink) {
+		return nil, nil, err
+	} else if err != nil {
 		return nil, nil, notRegular(path)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := safefile.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, nil, &WriteError{path, err}
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 	"wavex/internal/loop"
+	"wavex/internal/safefile"
 
 	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2/maybe"
@@ -110,6 +111,9 @@ func (l *Lock) lockFile() error {
 
 func (l *Lock) writeHolder() error {
 	b, err := json.Marshal(l.holder)
+	if err == nil {
+		err = safefile.CheckPath(string(l.dir))
+	}
 	if err == nil {
 		err = maybe.WriteFile(l.dir.Path(loop.LockHolder), append(b, '\n'), 0o600)
 	}

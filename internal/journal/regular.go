@@ -16,8 +16,11 @@ import (
 // maxHolder bounds the size of the holder's file when it is read, in bytes.
 const maxHolder = 1 << 16
 
-// checkRegular returns a *fs.PathError if path exists and is not a regular file. Folders are refused too.
+// checkRegular returns a *fs.PathError if path exists and is not a regular file. Folders and links are refused too.
 func checkRegular(path string) error {
+	if err := safefile.CheckPath(path); err != nil {
+		return err
+	}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		return &fs.PathError{Op: "open", Path: path, Err: safefile.ErrNotRegular}
 	}

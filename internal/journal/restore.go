@@ -22,8 +22,11 @@ func (l *Log) Restored() int { return l.restored }
 // restores it if possible. It returns an error if it cannot. In a project that was moved, the file at its place there
 // counts, so that nothing is created at the old path.
 func (l *Log) ensureIntact() error {
+	if err := safefile.CheckPath(filepath.Dir(l.path)); errors.Is(err, safefile.ErrLink) {
+		return err
+	}
 	now, err := os.Stat(l.path)
-	named := err == nil && os.SameFile(now, l.info)
+	named := err == nil && os.SameFile(now, l.info) && safefile.CheckPath(l.path) == nil
 	if !named && l.project.keeps(l.path, l.info) {
 		if moved := l.project.moved(); moved != nil {
 			now, err = l.f.Stat()
@@ -70,8 +73,8 @@ func (l *Log) noteFile() error {
 // restore writes the journal again from memory. With taken, it keeps the file at the journal's path under another name.
 func (l *Log) restore(taken bool) error {
 	dir := filepath.Dir(l.path)
-	_ = os.MkdirAll(dir, 0o755)                // CreateTemp fails without the directory
-	f, err := os.CreateTemp(dir, ".journal-*") // mode 0600
+	_ = safefile.MkdirAll(dir, 0o755)                // CreateTemp fails without the directory
+	f, err := safefile.CreateTemp(dir, ".journal-*") // mode 0600
 	if err != nil {
 		return err
 	}
@@ -80,10 +83,10 @@ func (l *Log) restore(taken bool) error {
 		err = f.Sync()
 	}
 	if err == nil && taken {
-		err = os.Rename(l.path, l.path+".bad")
+		err = safefile.Rename(l.path, l.path+".bad")
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), l.path)
+		err = safefile.Rename(f.Name(), l.path)
 	}
 	if err == nil {
 		err = safefile.SyncDir(dir)
@@ -94,7 +97,7 @@ func (l *Log) restore(taken bool) error {
 	}
 	if err != nil {
 		_ = f.Close()
-		_ = os.Remove(f.Name()) // the caller needs the first error
+		_ = safefile.Remove(f.Name()) // the caller needs the first error
 		return err
 	}
 	_ = l.f.Close() // the file has no name any more

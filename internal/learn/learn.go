@@ -153,10 +153,10 @@ func Add(path string, list []Learning, perm fs.FileMode) (err error) {
 	case len(old) > 0 && old[len(old)-1] != '\n':
 		text = append([]byte{'\n'}, text...)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := safefile.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("keeping learnings: %w", err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, perm)
+	f, err := safefile.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, perm)
 	if err != nil {
 		return fmt.Errorf("keeping learnings: %w", err)
 	}
@@ -173,7 +173,10 @@ func Replace(path string, list []Learning) error {
 	if err != nil {
 		return err
 	}
-	if err := maybe.WriteFile(path, text, Proposed); err != nil {
+	if err = safefile.CheckPath(filepath.Dir(path)); err == nil {
+		err = maybe.WriteFile(path, text, Proposed)
+	}
+	if err != nil {
 		return fmt.Errorf("keeping learnings: %w", err)
 	}
 	return nil

@@ -1,5 +1,4 @@
-// Package loop names the files in .loop. It joins paths, makes directories, and opens none. docs/loop-files.md
-// describes the files.
+// Package loop names the files in .loop. It joins paths and opens none. docs/loop-files.md describes the files.
 package loop
 
 import (

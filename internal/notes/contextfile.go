@@ -74,6 +74,9 @@ func AppendEntries(dir string, entries []Entry) error {
 	if text == string(old) {
 		return nil
 	}
+	if err := safefile.CheckPath(filepath.Dir(path)); err != nil {
+		return err
+	}
 	return maybe.WriteFile(path, []byte(text), mode)
 }
 

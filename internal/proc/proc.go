@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"wavex/internal/exhaustion"
+	"wavex/internal/safefile"
 )
 
 // The variables that hold the run and the attempt of a child. Find and Sweep look for them.
@@ -128,6 +129,9 @@ type Process struct {
 func Start(s Spec) (*Process, error) {
 	if len(s.Argv) == 0 {
 		return nil, &StartError{Err: exec.ErrNotFound}
+	}
+	if err := safefile.CheckPath(s.Dir); err != nil {
+		return nil, &StartError{Program: s.Argv[0], Err: err}
 	}
 	path, err := lookPath(s.Argv[0], s.Dir, s.Env)
 	args := s.Argv

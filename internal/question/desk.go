@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"wavex/internal/loop"
 	"wavex/internal/policy"
 	"wavex/internal/safefile"
 )
@@ -139,7 +138,7 @@ func (d *Desk) publish(call policy.Question, timeout time.Duration) (Question, e
 	q := Question{ID: fmt.Sprintf("q%d", d.last+1), Question: call, Asked: now, Deadline: now.Add(timeout)}
 	text, err := json.MarshalIndent(q, "", "  ")
 	if err == nil {
-		err = loop.MkdirAll(string(d.dir), 0o700)
+		err = safefile.MkdirAll(string(d.dir), 0o700)
 	}
 	if err == nil {
 		err = safefile.Replace(filepath.Join(string(d.dir), q.ID+questionSuffix), append(text, '\n'), 0o600, false)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"wavex/internal/loop"
 	"wavex/internal/policy"
 	"wavex/internal/safefile"
 )
@@ -102,10 +100,14 @@ func (d Dir) Answered(id string) (a Answer, ok bool) { return d.answer(id) }
 
 // Watch tells the run that a person is there to answer, until release is called.
 func (d Dir) Watch() (release func(), err error) {
-	if err := loop.MkdirAll(string(d), 0o700); err != nil {
+	if err := safefile.MkdirAll(string(d), 0o700); err != nil {
 		return nil, err
 	}
-	l := flock.New(filepath.Join(string(d), watchersFile))
+	path := filepath.Join(string(d), watchersFile)
+	if err := safefile.CheckPath(path); err != nil {
+		return nil, err
+	}
+	l := flock.New(path)
 	if err := l.RLock(); err != nil {
 		return nil, err
 	}
@@ -114,7 +116,11 @@ func (d Dir) Watch() (release func(), err error) {
 
 // isWatched reports whether a process watches for questions.
 func (d Dir) isWatched() bool {
-	l := flock.New(filepath.Join(string(d), watchersFile))
+	path := filepath.Join(string(d), watchersFile)
+	if safefile.CheckPath(path) != nil {
+		return false
+	}
+	l := flock.New(path)
 	free, err := l.TryLock()
 	_ = l.Close()
 	return err == nil && !free
@@ -122,7 +128,7 @@ func (d Dir) isWatched() bool {
 
 // all returns all questions, the oldest first.
 func (d Dir) all() (list []Question, err error) {
-	entries, err := os.ReadDir(string(d))
+	entries, err := safefile.ReadDir(string(d))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -167,7 +173,11 @@ func (d Dir) write(id string, a Answer) error {
 	if err != nil {
 		return err
 	}
-	l := flock.New(filepath.Join(string(d), lockFile))
+	path := filepath.Join(string(d), lockFile)
+	if err := safefile.CheckPath(path); err != nil {
+		return err
+	}
+	l := flock.New(path)
 	if err := l.Lock(); err != nil {
 		return err
 	}

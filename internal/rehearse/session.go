@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"wavex/internal/proc"
+	"wavex/internal/safefile"
 )
 
 // claimSession determines the session's id. The CLI prints the error's text.
@@ -26,7 +27,7 @@ func (a *agent) claimSession(lost bool) error {
 			return missing
 		}
 		if store != "" {
-			if dir, err := os.ReadFile(filepath.Join(store, id)); err != nil || string(dir) != a.dir {
+			if dir, err := safefile.Read(filepath.Join(store, id), 1<<16); err != nil || string(dir) != a.dir {
 				return missing
 			}
 		}
@@ -46,10 +47,10 @@ func (a *agent) saveSession() error {
 	if store == "" || a.cmd.has("--no-session-persistence") {
 		return nil
 	}
-	if err := os.MkdirAll(store, 0o700); err != nil {
+	if err := safefile.MkdirAll(store, 0o700); err != nil {
 		return fmt.Errorf("wavex agent: remembering the session: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(store, a.session), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := safefile.OpenFile(filepath.Join(store, a.session), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return usageErrorf("Error: Session ID %s is already in use.", a.session)

@@ -100,6 +100,9 @@ const testRequest = "Write the packages; only the standard library; all tests pa
 
 // machine returns a session over the journal's events.
 func (w *fixture) machine(b *memoryJournal) *request.Machine {
+	if err := os.MkdirAll(string(loop.In(w.dir)), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
 	return &request.Machine{Journal: b, Events: slices.Clone(b.events),
 		Now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 		Caller: w, Panel: &counsel.Panel{Caller: w}, Dir: w.dir, Loop: loop.In(w.dir), Limits: limits(),

@@ -235,7 +235,7 @@ func (m *Machine) writePlan(path string, data []byte) error {
 }
 
 func (m *Machine) writeFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := safefile.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	return maybe.WriteFile(path, data, 0o644)

@@ -18,6 +18,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/request/score"
+	"wavex/internal/safefile"
 	"wavex/runner"
 )
 
@@ -177,10 +178,10 @@ func (m *Machine) archiveDocuments() error {
 		if _, err := os.Stat(d); err != nil {
 			continue
 		}
-		if err := os.MkdirAll(to, 0o755); err != nil {
+		if err := safefile.MkdirAll(to, 0o755); err != nil {
 			return err
 		}
-		if err := os.Rename(d, filepath.Join(to, filepath.Base(d))); err != nil {
+		if err := safefile.Rename(d, filepath.Join(to, filepath.Base(d))); err != nil {
 			return fmt.Errorf("putting the last request's %s aside: %w", filepath.Base(d), err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"wavex/internal/proc"
 	"wavex/internal/prompt"
 	"wavex/internal/runlog"
+	"wavex/internal/safefile"
 	"wavex/internal/userdata"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -60,7 +61,7 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 		b.Continues, b.Interrupts = false, b.More || b.Interrupts
 		req.FullPrompt = prompt.Build(s.Plan, i, b)
 	}
-	if err := loop.MkdirAll(req.LogDir, 0o700); err != nil {
+	if err := safefile.MkdirAll(req.LogDir, 0o700); err != nil {
 		return req, err
 	}
 	return req, nil
@@ -149,7 +150,7 @@ func (r *Session) ensureTasksDir() error {
 	if r.tasksDirMade {
 		return nil
 	}
-	err := loop.MkdirAll(r.config.Loop.Run(r.config.Run, loop.Tasks), 0o755)
+	err := safefile.MkdirAll(r.config.Loop.Run(r.config.Run, loop.Tasks), 0o755)
 	r.tasksDirMade = err == nil
 	return err
 }

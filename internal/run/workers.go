@@ -62,7 +62,7 @@ func (r *Session) recordWorker(o runner.Observation) {
 		return
 	}
 	path := r.config.Loop.Task(r.config.Run, o.Task, loop.Attempt(o.Attempt), loop.WorkerFile)
-	if loop.MkdirAll(filepath.Dir(path), 0o700) == nil {
+	if safefile.MkdirAll(filepath.Dir(path), 0o700) == nil {
 		_ = safefile.Replace(path, []byte(o.Worker+"\n"+o.Text+"\n"), 0o600, false)
 	}
 }

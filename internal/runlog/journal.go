@@ -15,6 +15,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
+	"wavex/internal/safefile"
 	"wavex/internal/statefiles"
 	"wavex/internal/usererr"
 )
@@ -77,6 +78,9 @@ func (p *decodedPart) decode(records [][]byte, after int) {
 		if err == nil && p.events[i].Seq != int64(n) {
 			err = fmt.Errorf("it has the number %d, so somebody has changed what stands before it", p.events[i].Seq)
 		}
+		if run := runOf(p.events[i]); err == nil && (run == "." || run == ".." || filepath.Base("x"+run) != "x"+run) {
+			err = fmt.Errorf("the id %q of its run names no file", run) // it is a part of paths
+		}
 		if err != nil {
 			p.good += i
 			p.err = usererr.Blocked(fmt.Errorf(
@@ -84,6 +88,19 @@ func (p *decodedPart) decode(records [][]byte, after int) {
 			return
 		}
 	}
+}
+
+// runOf returns the id of the run or request that an event begins or continues, or "".
+func runOf(e event.Event) string {
+	switch b := e.Body.(type) {
+	case event.RunStarted:
+		return b.Config.Run
+	case event.RunResumed:
+		return b.Config.Run
+	case event.RequestOpened:
+		return b.Run
+	}
+	return ""
 }
 
 // Journal is the open journal of a .loop directory, with the lock that keeps other processes from
@@ -110,7 +127,7 @@ func Open(dir loop.Dir, run string, fresh bool, seen int) (*Journal, []event.Eve
 			return nil, nil, err
 		}
 	}
-	if err := os.MkdirAll(string(dir), 0o755); err != nil {
+	if err := safefile.MkdirAll(string(dir), 0o755); err != nil {
 		return nil, nil, err
 	}
 	if err := statefiles.EnsureGitignore(dir); err != nil {
@@ -247,9 +264,6 @@ func lockFor(dir loop.Dir, h journal.Holder) (*journal.Lock, error) {
 	}
 }
 
-// backupMark is a part of the names that moveToBackup gives.
-const backupMark = ".bak-"
-
 // Backups returns the paths to which a .loop directory was moved aside, the oldest first.
 func Backups(dir loop.Dir) []loop.Dir {
 	entries, err := os.ReadDir(filepath.Dir(string(dir)))
@@ -258,7 +272,7 @@ func Backups(dir loop.Dir) []loop.Dir {
 	}
 	var out []loop.Dir
 	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), filepath.Base(string(dir))+backupMark) {
+		if e.IsDir() && strings.HasPrefix(e.Name(), filepath.Base(string(dir))+loop.BackupMark) {
 			out = append(out, loop.Dir(filepath.Join(filepath.Dir(string(dir)), e.Name())))
 		}
 	}
@@ -276,7 +290,7 @@ func moveToBackup(dir loop.Dir) error {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	to := dir + backupMark + loop.Dir(NewID(time.Now()))
+	to := dir + loop.BackupMark + loop.Dir(NewID(time.Now()))
 	if err := os.Rename(string(dir), string(to)); errors.Is(err, syscall.EBUSY) {
 		return fmt.Errorf("moving %s aside: %w; if it is a mount, unmount it, or empty it with: wavex cancel --purge",
 			dir, err)

@@ -12,6 +12,7 @@ import (
 	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/safefile"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -66,7 +67,7 @@ func (l Recovery) Cost(task, calls string, limit budget.USD) budget.USD {
 // RecoverCalls returns the cost of the calls below a directory, by the files that they left. It is at
 // least limit if a call cannot be priced. If the directory is missing no expert was asked.
 func RecoverCalls(dir string, prices claude.Pricer, limit budget.USD) (cost budget.USD) {
-	calls, err := os.ReadDir(dir)
+	calls, err := safefile.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return limit
 	}

@@ -50,5 +50,5 @@ func (f safeFS) root(op, name string) (*os.Root, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
-	return os.OpenRoot(f.dir)
+	return safefile.OpenRoot(f.dir)
 }

@@ -3,7 +3,6 @@ package runlog
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"wavex/internal/loop"
@@ -25,28 +24,28 @@ func SavePlan(dir loop.Dir, run string, p *plan.Plan, secrets *secret.Redactor) 
 		return nil
 	}
 	path := dir.Run(run, loop.Outline)
-	if err := loop.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := safefile.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	to, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
+	to, err := safefile.CreateTemp(filepath.Dir(path), ".plan-*")
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(to.Name())
+			_ = safefile.Remove(to.Name())
 		}
 	}()
 	w := secrets.Writer(to)
 	err = errors.Join(p.Outline(w), w.Close(), to.Close())
 	if errors.Is(err, plan.ErrNoOutline) {
-		_ = os.Remove(to.Name())
+		_ = safefile.Remove(to.Name())
 		return nil // then the plan is read from its file
 	}
 	if err != nil {
 		return fmt.Errorf("keeping the outline of the plan: %w", err)
 	}
-	return os.Rename(to.Name(), path)
+	return safefile.Rename(to.Name(), path)
 }
 
 // SavedPlan returns the outline of the plan of the run's last session, or nil if there is none.

@@ -20,13 +20,30 @@ var (
 	ErrTooLarge   = errors.New("it is larger than such a file can be")
 )
 
-// Open opens a regular file for reading. It follows links.
-func Open(path string) (*os.File, error) { return open(osOpener{}, path) }
+// Open opens a regular file for reading. It follows links, except in .loop.
+func Open(path string) (*os.File, error) {
+	p, err := find(path, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if !p.own { // the contents of a working tree may be links of the user
+		return open(osOpener{}, path)
+	}
+	if err := p.checkLink(); err != nil {
+		return nil, err
+	}
+	f, err := open(p, p.name)
+	if err != nil {
+		return nil, withPath(err, path)
+	}
+	return f, nil
+}
 
 // OpenIn is Open for a file of a directory, by its name relative to it and slash-separated. It
 // follows no link out of the directory.
 func OpenIn(dir, name string) (*os.File, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -82,19 +99,6 @@ func Digest(f *os.File, err error) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// opener opens files: an *os.Root, or the system.
-type opener interface {
-	Stat(name string) (fs.FileInfo, error)
-	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
-}
-
-type osOpener struct{}
-
-func (osOpener) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
-func (osOpener) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	return os.OpenFile(name, flag, perm)
-}
-
 func open(from opener, name string) (*os.File, error) {
 	// A device must not even be opened, because opening has effects on some devices.
 	if st, err := from.Stat(name); err != nil {
@@ -117,31 +121,46 @@ func open(from opener, name string) (*os.File, error) {
 // anything at path that is neither a file nor a directory: a pipe could block the writer, and a
 // link could lead to a foreign file.
 func Create(path string, perm fs.FileMode) (*os.File, error) {
-	if st, err := os.Lstat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
-		if err := os.Remove(path); err != nil {
+	p, err := find(path, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	f, err := p.create(p.name, perm)
+	return f, withPath(err, path)
+}
+
+func (p place) create(name string, perm fs.FileMode) (*os.File, error) {
+	if st, err := p.Lstat(name); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+		if err := p.Remove(name); err != nil {
 			return nil, err
 		}
 	}
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|nonBlocking|noFollow, perm)
+	return p.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|nonBlocking|noFollow, perm)
 }
 
 // Replace writes a file whole or not at all, for the only writer of path. With durable it survives a
 // failure of the machine. (renameio does not support Windows.)
 func Replace(path string, text []byte, perm fs.FileMode, durable bool) error {
-	next := path + ".next"
-	f, err := Create(next, perm)
+	p, err := find(path, 0)
 	if err != nil {
 		return err
+	}
+	defer p.close()
+	next := p.name + ".next"
+	f, err := p.create(next, perm)
+	if err != nil {
+		return withPath(err, path)
 	}
 	_, err = f.Write(text)
 	if err == nil && durable {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(next, path)
+		err = p.Rename(next, p.name)
 	}
 	if err != nil {
-		_ = os.Remove(next) // best effort: the caller needs the first error
+		_ = p.Remove(next) // best effort: the caller needs the first error
 	}
 	return err
 }

@@ -27,6 +27,9 @@ func Files() []string { return []string{loop.WorkflowFile, loop.LinearFile, loop
 // EnsureGitignore makes a .gitignore that keeps the folder out of version control, unless there is one
 // already.
 func EnsureGitignore(dir loop.Dir) error {
+	if err := safefile.CheckPath(string(dir)); err != nil {
+		return err
+	}
 	path := dir.Path(loop.Gitignore)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -129,7 +132,7 @@ func IsWritten(err error) bool {
 // moveUnreadable renames a file that cannot be read. told is the error that reports it.
 func moveUnreadable(path string, why error) (told, err error) {
 	told = &ReplacedError{path, why}
-	if err := os.Rename(path, path+".bad"); err != nil {
+	if err := safefile.Rename(path, path+".bad"); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s could not be read", path), err)
 	}
 	return told, nil

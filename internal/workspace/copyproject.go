@@ -27,7 +27,7 @@ func CopyProject(ctx context.Context, dir, project string) error {
 		return err
 	}
 	part := dir + ".part"
-	if err := os.RemoveAll(part); err != nil {
+	if err := safefile.RemoveAll(part); err != nil {
 		return err
 	}
 	left := int64(maxCopy)
@@ -48,7 +48,7 @@ func CopyProject(ctx context.Context, dir, project string) error {
 		err = gitwork.Init(ctx, part, os.Environ())
 	}
 	if err == nil {
-		err = os.Rename(part, dir)
+		err = safefile.Rename(part, dir)
 	}
 	return err
 }

@@ -20,6 +20,7 @@ import (
 	"wavex/internal/planfile"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
+	"wavex/internal/safefile"
 	"wavex/internal/secret"
 	"wavex/internal/usererr"
 	"wavex/runner"
@@ -370,7 +371,7 @@ func writePullRequestBody(p *plan.Plan, c event.Config, events []event.Event, co
 		}
 	}
 	path := gitworkOptions(p, c).BodyFile
-	if err := loop.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := safefile.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	return maybe.WriteFile(path, []byte(redactSecrets(sum.Markdown())), 0o644)

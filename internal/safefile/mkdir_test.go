@@ -1,4 +1,4 @@
-package loop_test
+package safefile_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"wavex/internal/loop"
+	"wavex/internal/safefile"
 )
 
 // A directory is made with its parents, but not with the .loop that it is in.
@@ -15,7 +16,7 @@ func TestMkdirAll(t *testing.T) {
 	t.Parallel()
 	project := t.TempDir()
 	dir := loop.In(project)
-	if err := loop.MkdirAll(dir.Task("r", "a"), 0o700); !errors.Is(err, fs.ErrNotExist) {
+	if err := safefile.MkdirAll(dir.Task("r", "a"), 0o700); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without .loop: %v", err)
 	}
 	if left, err := os.ReadDir(project); err != nil || len(left) > 0 {
@@ -25,7 +26,7 @@ func TestMkdirAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{dir.Task("r", "a"), filepath.Join(project, "b", "c"), string(dir)} {
-		if err := loop.MkdirAll(path, 0o700); err != nil {
+		if err := safefile.MkdirAll(path, 0o700); err != nil {
 			t.Error(err)
 		}
 		if st, err := os.Stat(path); err != nil || !st.IsDir() {
