@@ -53,6 +53,9 @@ not stop.`,
 }
 
 func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) error {
+	if err := checkLoopOf(ctx, args); err != nil {
+		return err
+	}
 	if in, is := requestWithoutRun(args); is && o.purge {
 		std.tellPlace(filepath.Dir(string(in)))
 		return purgeRequest(ctx, in, o.wait, std)

@@ -59,7 +59,10 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	places := append([]loop.Dir{loop.In(dir)}, runlog.Backups(loop.In(dir))...)
+	places, err := checkPlaces(ctx, loop.In(dir))
+	if err != nil {
+		return err
+	}
 	if o.run != "" && !slices.ContainsFunc(places, func(in loop.Dir) bool { return gitwork.Exists(in, o.run) }) {
 		return usage("there is no run %s in %s", o.run, loop.In(dir))
 	}

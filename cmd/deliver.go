@@ -65,7 +65,7 @@ func projectFlag(c *cobra.Command, to *string) {
 }
 
 func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
-	r, err := findJournaledRun(o.project, o.run)
+	r, err := findJournaledRun(ctx, o.project, o.run)
 	if err != nil {
 		return err
 	}
@@ -130,12 +130,12 @@ func (r *journaledRun) deliver(ctx context.Context, how string, warn io.Writer) 
 }
 
 // findJournaledRun finds a run in the journal of a project. An empty run means the last one.
-func findJournaledRun(project, run string) (*journaledRun, error) {
+func findJournaledRun(ctx context.Context, project, run string) (*journaledRun, error) {
 	dir, err := projectAt(project)
 	if err != nil {
 		return nil, err
 	}
-	events, err := runlog.Read(loop.In(dir))
+	events, err := readPast(ctx, loop.In(dir), false)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func TestRecallUnknownRun(t *testing.T) {
 		}
 		j.Close()
 		var wrong *usererr.UsageError
-		if _, err := findJournaledRun(dir, "r-2"); !errors.As(err, &wrong) {
+		if _, err := findJournaledRun(t.Context(), dir, "r-2"); !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

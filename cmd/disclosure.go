@@ -12,6 +12,7 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
+	"wavex/internal/safefile"
 	"wavex/internal/usererr"
 )
 
@@ -81,7 +82,7 @@ func removeState(ctx context.Context, dir string, in loop.Dir, unlock func() err
 			return usererr.Blocked(fmt.Errorf("%s stays: %s; .loop was not removed", it.Name, it.Why))
 		}
 	}
-	if err := os.RemoveAll(string(in)); err != nil {
+	if err := safefile.RemoveAll(string(in)); err != nil {
 		if left, unread := os.ReadDir(string(in)); unread != nil || len(left) > 0 {
 			return err
 		}

@@ -67,7 +67,7 @@ type invocation struct {
 func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err error) {
 	r = &invocation{opts: o, std: std, secrets: secret.New(os.Environ()), stopKeys: make(chan bool, 4)}
 	r.notices.to = std.Err
-	if err := r.load(); err != nil { // it starts no process, so a signal ends wavex, also at its question
+	if err := r.load(ctx); err != nil { // it starts no process, so a signal ends wavex, also at its question
 		return nil, err
 	}
 	ctx, stopped := withSignalCancel(ctx)
@@ -138,7 +138,7 @@ func unlessStopped(ctx context.Context, r *invocation, err error, code int, std 
 }
 
 // load reads the plan and the journal, decides between a new run and a resume, and configures the run.
-func (r *invocation) load() error {
+func (r *invocation) load(ctx context.Context) error {
 	o := r.opts
 	var dir string
 	var past []event.Event
@@ -148,7 +148,7 @@ func (r *invocation) load() error {
 		if dir, err = projectDir(""); err != nil {
 			return err
 		}
-		if o.planPath, past, err = unfinishedPlan(dir); err != nil {
+		if o.planPath, past, err = unfinishedPlan(ctx, dir); err != nil {
 			return err
 		}
 	}
@@ -174,11 +174,8 @@ func (r *invocation) load() error {
 		if dir, err = projectOf(p); err != nil {
 			return err
 		}
-		// --fresh must work with a journal that cannot be read, so it does not read it.
-		if !o.fresh {
-			if past, err = runlog.Read(loop.In(dir)); err != nil {
-				return err
-			}
+		if past, err = readPast(ctx, loop.In(dir), o.fresh); err != nil {
+			return err
 		}
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
@@ -299,8 +296,8 @@ func (r *invocation) configure(old *event.Config, dir string) (err error) {
 }
 
 // unfinishedPlan returns the path of the plan of the unfinished run in a project directory, and the events there.
-func unfinishedPlan(dir string) (path string, past []event.Event, err error) {
-	if past, err = runlog.Read(loop.In(dir)); err != nil {
+func unfinishedPlan(ctx context.Context, dir string) (path string, past []event.Event, err error) {
+	if past, err = readPast(ctx, loop.In(dir), false); err != nil {
 		return "", nil, err
 	}
 	last := runlog.Last(past)

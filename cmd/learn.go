@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -37,7 +38,7 @@ its code, or with --user to your own data folder, for every project.
 Exit status: 0 shown or kept, 2 there is no such proposal.`,
 		Example: "  wavex learn\n  wavex learn --accept all\n  wavex learn --accept 1f3a9c02 --user",
 		Args:    noArgs,
-		RunE:    func(*cobra.Command, []string) error { return runLearn(o, std) },
+		RunE:    func(c *cobra.Command, _ []string) error { return runLearn(c.Context(), o, std) },
 	}
 	f := c.Flags()
 	f.StringSliceVar(&o.accept, "accept", nil, "ids of proposals to keep, or all")
@@ -47,12 +48,15 @@ Exit status: 0 shown or kept, 2 there is no such proposal.`,
 	return c
 }
 
-func runLearn(o learnOptions, std Stdio) error {
+func runLearn(ctx context.Context, o learnOptions, std Stdio) error {
 	dir, err := projectDir("")
 	if err != nil {
 		return err
 	}
 	std.tellPlace(dir)
+	if err := checkLoop(ctx, loop.In(dir)); err != nil {
+		return err
+	}
 	pending := loop.In(dir).Path(loop.Learnings)
 	list, _, err := learn.Load(pending)
 	if err != nil {

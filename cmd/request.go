@@ -62,7 +62,7 @@ type requestCommand struct {
 
 // load reads the journal of the current directory and decides whether its request is continued. It
 // returns finished if the request already has a run, which is then continued instead.
-func (q *requestCommand) load() (finished bool, err error) {
+func (q *requestCommand) load(ctx context.Context) (finished bool, err error) {
 	if q.text = strings.TrimSpace(q.text); q.text == "" {
 		q.dir, err = projectDir("")
 	} else { // a new request is about the current directory
@@ -72,10 +72,8 @@ func (q *requestCommand) load() (finished bool, err error) {
 		return false, err
 	}
 	q.loop = loop.In(q.dir)
-	if !q.run.fresh {
-		if q.past, err = runlog.Read(q.loop); err != nil {
-			return false, err
-		}
+	if q.past, err = readPast(ctx, q.loop, q.run.fresh); err != nil {
+		return false, err
 	}
 	last := runlog.Last(q.past)
 	busy := last != nil && !last.Final()
@@ -298,7 +296,7 @@ func (q *requestCommand) seatPerson() {
 // runRequest runs start and plan.
 func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	q := &requestCommand{requestOptions: o, std: std, secrets: secret.New(os.Environ())}
-	finished, err := q.load()
+	finished, err := q.load(ctx)
 	var left *unfinishedError
 	if errors.As(err, &left) {
 		err = nil

@@ -24,7 +24,10 @@ values unless given; +N raises one.
 		Example: "  wavex retry T-003\n  wavex retry T-003 T-007 --budget +2",
 		Args:    argCount(1, math.MaxInt, "one task or more"), ValidArgsFunction: completeTask,
 		RunE: func(c *cobra.Command, args []string) error {
-			var err error
+			err := checkLoopOf(c.Context(), nil)
+			if err != nil {
+				return err
+			}
 			if o.only, err = retriedTasks(args, std); err != nil {
 				return err
 			}

@@ -73,6 +73,9 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 	if o.plan != "" {
 		args = []string{o.plan}
 	}
+	if err := checkLoopOf(ctx, args); err != nil {
+		return err
+	}
 	past, err := findRunWithPlan(args, std)
 	if err != nil {
 		return err

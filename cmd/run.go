@@ -146,6 +146,9 @@ unless given; +N raises one.
   wavex resume --max-iterations +25`,
 		Args: optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkLoopOf(c.Context(), args); err != nil {
+				return err
+			}
 			if o.planPath = strings.Join(args, ""); o.planPath == "" {
 				under, err := requestPending()
 				if err != nil {

@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -45,7 +46,7 @@ With --rebuild it also writes workflow-state.json, state.json and PROGRESS.md in
 Exit status: 0 shown, 2 there is no run here, 5 --rebuild could not write.`,
 		Example: "  wavex status\n  wavex status --output json\n  wavex status --rebuild",
 		Args:    optionalArg("a plan file"),
-		RunE:    func(_ *cobra.Command, args []string) error { return runStatus(args, o, std) },
+		RunE:    func(c *cobra.Command, args []string) error { return runStatus(c.Context(), args, o, std) },
 	}
 	c.Flags().BoolVar(&o.all, "all", false, "show each task, also of lists and of large runs")
 	c.Flags().BoolVar(&o.rebuild, "rebuild", false, "rebuild the files in .loop from the journal")
@@ -55,7 +56,12 @@ Exit status: 0 shown, 2 there is no run here, 5 --rebuild could not write.`,
 	return c
 }
 
-func runStatus(args []string, o statusOptions, std Stdio) error {
+func runStatus(ctx context.Context, args []string, o statusOptions, std Stdio) error {
+	if o.rebuild {
+		if err := checkLoopOf(ctx, args); err != nil {
+			return err
+		}
+	}
 	wide := outputColumns(std.Out)
 	look := ui.Options{ASCII: asciiOnly(o.ascii, std.Out, os.Getenv), Width: func() int { return cmp.Or(wide, 100) }}
 	now := time.Now()

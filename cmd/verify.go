@@ -120,6 +120,9 @@ func inspectWork(ctx context.Context, v *inspect.Inspection, std Stdio,
 
 // openVerification finds the work to verify. It needs no run: a plan suffices.
 func openVerification(ctx context.Context, args []string, o *verifyOptions, std Stdio) (*inspect.Inspection, error) {
+	if err := checkLoopOf(ctx, args); err != nil {
+		return nil, err
+	}
 	v := &inspect.Inspection{Redactor: secret.New(os.Environ()), Warn: std.Err}
 	past, err := findRun(args, std)
 	var none *usererr.UsageError
