@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"sync"
 	"testing"
-	"time"
 
 	"wavex/budget"
 	"wavex/counsel"
@@ -50,7 +49,7 @@ func newCoordinator(t *testing.T, dir, text string, who counsel.Caller) (*Coordi
 	p := testrepo.Plan(t, dir, text)
 	c := event.Config{Run: "r", Dir: dir, Loop: loop.In(dir), Base: HeadCommit(t.Context(), dir),
 		MaxRetries: 3}
-	at, err := workspace.Open(t.Context(), p, c, "", time.Time{}, nil, func(string) {}, func(error) {})
+	at, err := workspace.Open(t.Context(), p, c, "", nil, nil, func(string) {}, func(error) {})
 	testrepo.Must(t, err)
 	t.Cleanup(func() { testrepo.Must(t, at.Close(context.WithoutCancel(t.Context()))) })
 	prices, err := budget.LoadPrices(nil)
