@@ -102,7 +102,9 @@ func TestMendsEachPart(t *testing.T) {
 						}
 					}
 				}
-				c.mustContinue(parts != "refs state")
+				// The state alone has the task of a worktree on no branch, and of a parked one, as all are with overlays.
+				alone := parts == "refs state" || os.Getenv("WAVEX_TEST_TREES") == "overlay"
+				c.mustContinue(!alone || !strings.Contains(parts, "state"))
 			})
 		}
 	}

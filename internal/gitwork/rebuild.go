@@ -97,6 +97,9 @@ func (m *Manager) findTrees(ctx context.Context) error {
 		if info, lerr := os.Lstat(path); err != nil || lerr != nil || !info.IsDir() {
 			continue
 		}
+		if err := m.remount(path); err != nil && !errors.Is(err, errTreeGone) { // one that is gone names no repository
+			return err
+		}
 		t := &tree{ID: id, Admin: m.ownAdminDir(path), Used: true}
 		branch := symbolicRef(filepath.Join(t.Admin, "HEAD"))
 		if t.Admin != "" && id != 0 && branch != "" {
