@@ -57,4 +57,21 @@ func TestHasRepository(t *testing.T) {
 	bare := t.TempDir()
 	r.gitIn(bare, "init", "-q", "--bare")
 	equal(t, "a bare repository, which has no checkout", HasRepository(bare), false)
+	// git passes by a folder that is no repository, and finds the one above.
+	within := r.dir + "/sub/within"
+	must(t, os.MkdirAll(within+"/.git", 0o755))
+	equal(t, "an empty .git below a checkout", HasRepository(within), true)
+	none := t.TempDir()
+	for _, name := range []string{"empty/.git", "half/.git/objects", "half/.git/refs"} {
+		must(t, os.MkdirAll(filepath.Join(none, name), 0o755))
+	}
+	for _, name := range []string{"empty", "half"} {
+		dir := filepath.Join(none, name)
+		equal(t, name, HasRepository(dir), false)
+		equal(t, name+", as git says", newGit(dir, os.Environ()).run(t.Context(), "rev-parse") == nil, false)
+	}
+	file := filepath.Join(none, "file")
+	must(t, os.MkdirAll(file, 0o755))
+	must(t, os.WriteFile(filepath.Join(file, ".git"), nil, 0o644))
+	equal(t, "a .git file, at which git stops", HasRepository(file), true)
 }
