@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -16,13 +17,16 @@ import (
 	"wavex/internal/proc"
 )
 
+// gitEnv gives git a name and an address, and no configuration of the user.
+var gitEnv = []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A",
+	"GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com"}
+
 // Main is the TestMain of a package. It fails if a goroutine is left, adopts orphans of the tests
 // as wavex does, and shields git from the developer's configuration.
 func Main(m *testing.M) {
 	_ = proc.Subreaper() // works on Linux only
-	for name, value := range map[string]string{"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
-		"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "A",
-		"GIT_COMMITTER_EMAIL": "a@example.com"} {
+	for _, entry := range gitEnv {
+		name, value, _ := strings.Cut(entry, "=")
 		if err := os.Setenv(name, value); err != nil {
 			panic(err)
 		}
@@ -62,11 +66,11 @@ func Plan(t testing.TB, dir, text string) *plan.Plan {
 	return p
 }
 
-// Git runs git in dir with the environment of Main and returns its output.
+// Git runs git in dir and returns its output. It needs no configuration of git.
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), gitEnv...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %q: %v\n%s", args, err, out)
