@@ -1,0 +1,297 @@
+package lint
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/types"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const sizesHeader = "" +
+	"# Ceilings of internal/lint for the whole repository. \"make ceilings\" lowers them to the current counts.\n" +
+	"# A number is raised by hand only, with the reason in the commit message. A room is packages with a common\n" +
+	"# budget of production lines: those of Go files that are no tests, blank lines and comments included.\n"
+
+// sizes holds counts of the whole repository, or their ceilings, by name.
+type sizes map[string]int
+
+// rest is the room of the packages of internal that no other room names, and all the room of the root module.
+const rest, all = "lines of other packages of internal", "lines of the root module"
+
+// product names the directories whose packages are counted.
+var product = []string{"cmd", "scheduler", "dag", "runner", "budget", "counsel", "internal"}
+
+// parseSizes reads lines of a name and a number. Of two lines for one name, as a merge may leave them, the lower number
+// counts.
+func parseSizes(text string) (sizes, error) {
+	s := sizes{}
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		at := strings.LastIndexByte(line, ' ')
+		n, err := strconv.Atoi(line[at+1:])
+		if at < 0 || err != nil || n < 0 {
+			return nil, fmt.Errorf("sizes.txt: want a name and a number: %s", line)
+		}
+		name := strings.TrimSpace(line[:at])
+		if other, twice := s[name]; twice {
+			n = min(n, other)
+		}
+		s[name] = n
+	}
+	return s, nil
+}
+
+func (s sizes) String() string {
+	var b strings.Builder
+	b.WriteString(sizesHeader)
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		fmt.Fprintf(&b, "%-62s %6d\n", name, s[name])
+	}
+	return b.String()
+}
+
+// check returns a line for each count over its ceiling or without one, and for each ceiling without a count.
+func (s sizes) check(now sizes) []string {
+	var wrong []string
+	for name, n := range now {
+		if most, listed := s[name]; !listed {
+			wrong = append(wrong, fmt.Sprintf("%s: %d; sizes.txt has no ceiling for it", name, n))
+		} else if n > most {
+			wrong = append(wrong, fmt.Sprintf("%s: %d, ceiling %d: take something out", name, n, most))
+		}
+	}
+	for name := range s {
+		if _, counted := now[name]; !counted {
+			wrong = append(wrong, name+": sizes.txt has a ceiling and nothing is counted; remove it")
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// lower returns the ceilings lowered to the counts.
+func (s sizes) lower(now sizes) sizes {
+	lowered := sizes{}
+	for name, most := range s {
+		if n, counted := now[name]; counted {
+			lowered[name] = min(n, most)
+		}
+	}
+	return lowered
+}
+
+// countLines counts the production lines of the rooms that s names, and the packages of the product. It leaves out
+// fleet, a module of its own, which is counted as one room.
+func (s sizes) countLines(root string, files []string) (sizes, error) {
+	now, packages := sizes{"packages": 0, rest: 0, all: 0}, map[string]bool{}
+	rooms := map[string]string{} // by package
+	for name := range s {
+		if list, ok := strings.CutPrefix(name, "lines of "); ok && name != rest && name != all {
+			now[name] = 0
+			for _, of := range strings.Split(list, ", ") {
+				rooms[of] = name
+			}
+		}
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+		if os.IsNotExist(err) {
+			continue // deleted, and the deletion is not committed
+		}
+		if err != nil {
+			return nil, err
+		}
+		lines := bytes.Count(text, []byte("\n"))
+		names := strings.SplitN(file, "/", 3)
+		room, listed := rooms[names[0]]
+		if names[0] == "internal" {
+			room, listed = rooms[names[1]]
+			if !listed {
+				room, listed = rest, true
+			}
+		}
+		if listed {
+			now[room] += lines
+		}
+		if names[0] != "fleet" {
+			now[all] += lines
+		}
+		if slices.Contains(product, names[0]) && !strings.Contains(file, "/testdata/") {
+			packages[filepath.Dir(file)] = true
+		}
+	}
+	now["packages"] = len(packages)
+	return now, nil
+}
+
+// count adds the counts of everything but lines.
+func (s sizes) count(t *testing.T, root string, files []string) {
+	t.Helper()
+	read := func(file string) []byte {
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	_, help, _ := bytes.Cut(read("docs/cli.md"), []byte("\n## wavex run\n"))
+	help, _, _ = bytes.Cut(help, []byte("\n## "))
+	s["flags of run"] = len(regexp.MustCompile(`(?m)^ +(-\w, )?--\w`).FindAll(help, -1))
+	s["keys of the schema of plans"] = countKeys(t, read("internal/plan/schema.json"), "properties")
+	var events struct {
+		OneOf []any `json:"oneOf"`
+	}
+	if err := json.Unmarshal(read("internal/event/events.schema.json"), &events); err != nil {
+		t.Fatal(err)
+	}
+	s["types of events"] = len(events.OneOf)
+	s["words of the documentation"] = 0
+	for _, file := range files {
+		if strings.HasPrefix(file, "docs/") && strings.HasSuffix(file, ".md") || file == "README.md" {
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(file))); err == nil {
+				s["words of the documentation"] += len(bytes.Fields(read(file)))
+			}
+		}
+	}
+	for _, p := range loadProduction(t) {
+		if p.Name == "scheduler" {
+			state := p.Types.Scope().Lookup("State").Type().Underlying().(*types.Struct)
+			s["fields of scheduler.State, embedded ones included"] = countFields(state)
+		}
+	}
+}
+
+// countKeys counts the members of all objects in a JSON text that are called name.
+func countKeys(t *testing.T, text []byte, name string) int {
+	t.Helper()
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	var visit func(any)
+	visit = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if of, ok := v[name].(map[string]any); ok {
+				n += len(of)
+			}
+			for _, member := range v {
+				visit(member)
+			}
+		case []any:
+			for _, item := range v {
+				visit(item)
+			}
+		}
+	}
+	visit(value)
+	return n
+}
+
+// countFields counts the fields of a struct: of an embedded struct its fields, and not the struct.
+func countFields(s *types.Struct) int {
+	n := 0
+	for field := range s.Fields() {
+		of, isStruct := field.Type().Underlying().(*types.Struct)
+		if field.Embedded() && isStruct {
+			n += countFields(of)
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
+// TestSourceSizes holds that the repository does not grow.
+func TestSourceSizes(t *testing.T) {
+	t.Parallel()
+	files, err := listFiles(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("testdata/sizes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	most, err := parseSizes(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := most.countLines(root, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now.count(t, root, files)
+	if *update {
+		most = most.lower(now)
+		if err := os.WriteFile("testdata/sizes.txt", []byte(most.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range most.check(now) {
+		t.Error(line)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	most, err := parseSizes("# header\nlines of cmd 4\nlines of runner, check  3 # note\npackages 9\nflags of run 7\n" +
+		"lines of cmd 2\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := parseSizes(most.String()); err != nil || !maps.Equal(again, most) || most["lines of cmd"] != 2 {
+		t.Errorf("%v, printed and read again %v, %v", most, again, err)
+	}
+	for _, text := range []string{"packages", "packages x", "packages -1"} {
+		if _, err := parseSizes(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+	root := t.TempDir()
+	var files []string
+	for name, lines := range map[string]int{"cmd/a.go": 3, "cmd/a_test.go": 50, "cmd/b/b.go": 1, "runner/r.go": 1,
+		"internal/check/c.go": 1, "internal/new/deep/d.go": 5, "e2e/rig/r.go": 7, "fleet/f.go": 11} {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, bytes.Repeat([]byte("\n"), lines), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, name)
+	}
+	now, err := most.countLines(root, append(files, "cmd/gone.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sizes{"lines of cmd": 4, "lines of runner, check": 2, rest: 5, all: 18, "packages": 5}
+	if !maps.Equal(now, want) {
+		t.Errorf("counted %v, want %v", now, want)
+	}
+	wrong := strings.Join(most.check(now), "\n")
+	for _, part := range []string{"lines of cmd: 4, ceiling 2", rest + ": 5; sizes.txt has no ceiling",
+		"flags of run: sizes.txt has"} {
+		if !strings.Contains(wrong, part) {
+			t.Errorf("%q lacks %q", wrong, part)
+		}
+	}
+	if got := most.lower(now); !maps.Equal(got, sizes{"lines of cmd": 2, "lines of runner, check": 2, "packages": 5}) {
+		t.Errorf("lowered to %v", got)
+	}
+}
