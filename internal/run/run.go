@@ -51,7 +51,6 @@ type Result struct {
 // Run connects the loop to its parts and runs it. An error means that the journal has no end of the
 // run. It wraps a *journal.WriteError if the journal could not be written.
 func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
-	defer relaxGC(len(r.plan.Tasks))()
 	defer r.savePlan()()
 	r.view = c.View
 	if r.config.Stagger == event.Staggered {
