@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +35,6 @@ type doctorOptions struct {
 	claude   string
 	parallel int
 	probe    bool
-	memory   bool   // the settings limit it
 	sandbox  string // of the settings
 	workers  event.Workers
 	asks     event.Config // of the settings: the parts by which a run asks models
@@ -70,8 +68,7 @@ settings are wrong, 5 a person must put something right.`,
 				return err
 			}
 			of := func(flag string) string { return known.Lookup(flag).Value.String() }
-			limited := func(flag string) bool { return !slices.Contains([]string{"", "none", "unlimited"}, of(flag)) }
-			o.claude, o.memory = cmp.Or(o.claude, of("claude")), limited("attempt-memory") || limited("run-memory")
+			o.claude = cmp.Or(o.claude, of("claude"))
 			o.sandbox = of("sandbox")
 			settleWorkers(c.Flags(), of)
 			o.asks = event.Config{Workers: o.workers, Counsel: of("counsel") == "on", Review: of("review"),
@@ -216,9 +213,6 @@ func (d *diagnosis) report(ctx context.Context) doctorReport {
 	case event.SandboxStrict:
 		_, err := wall.TryStrict(ctx, d.dir, d.env, nil)
 		checks = append(checks, doctor.StrictWall(err))
-	}
-	if d.opts.memory {
-		checks = append(checks, doctor.MemoryLimits(proc.TryMemoryLimits(ctx)))
 	}
 	if d.opts.probe && argv != nil {
 		checks = append(checks, d.probe(ctx, argv))

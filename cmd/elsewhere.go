@@ -32,12 +32,6 @@ func placeOnWorkers(o *runOptions, c *event.Config) error {
 	if c.Isolation != event.Isolated {
 		return usage("%s: workers need worktrees; leave out isolation %s", o.named("workers"), c.Isolation)
 	}
-	for flag, bytes := range map[string]int64{"attempt-memory": c.Memory.Attempt, "run-memory": c.Memory.Run} {
-		if bytes > 0 {
-			return usage("%s limits processes of this machine, and workers make the attempts; limit the memory of the workers "+
-				"there, and leave it out", o.named(flag))
-		}
-	}
 	if c.Sandbox.Mode == event.SandboxStrict {
 		return usage("%s strict is for attempts on this machine, and workers make them; leave it out", o.named("sandbox"))
 	}

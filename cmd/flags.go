@@ -122,10 +122,14 @@ func flagErrorText(c *cobra.Command, err error) string {
 // removed maps names of earlier versions to what replaces them.
 var removed = map[string]string{
 	"--warm":              "each attempt has a process of its own; leave it out",
+	"--attempt-memory":    memoryInstead,
+	"--run-memory":        memoryInstead,
 	"--max-rounds":        "give --max-fix-rounds",
 	"--format phase-md":   exportInstead,
 	"--format phase-json": exportInstead,
 }
+
+const memoryInstead = "limit the memory of the whole run from outside, with a control group (docs/containment.md)"
 
 const exportInstead = "pass the plan itself on (wavex import writes any plan as one of wavex), " +
 	"or write the state of its run with --format state-md"

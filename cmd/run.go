@@ -10,7 +10,6 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
-	"wavex/internal/exhaustion"
 	"wavex/internal/gitwork"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
@@ -283,12 +282,6 @@ func limitFlags(c *cobra.Command, o *runOptions) {
 	f.Var(limit(&l.Tokens, nil, "none unlimited", "a number from 1, +N, or unlimited", 1, parse), "max-tokens",
 		"tokens for the whole run, +N more, or unlimited (default: unlimited)")
 	f.Var(duration(&l.Wall, 1, "2h"), "wall-clock", "time for this session of the run")
-	m := &o.want.Memory
-	const bytes = "bytes like 2GB, +1GB, or none"
-	f.Var(limit(&m.Attempt, nil, "none unlimited", bytes, 1, exhaustion.ParseBytes), "attempt-memory",
-		"memory of each process of an attempt with its children, like 4GB, or none (Linux; default: none)")
-	f.Var(limit(&m.Run, nil, "none unlimited", bytes, 1, exhaustion.ParseBytes), "run-memory",
-		"memory of all attempts together, like 16GB, or none (Linux; default: none)")
 	f.BoolVar(&o.allowShort, "allow-short", false, "start even if the limits cannot suffice")
 	f.Var(duration(&o.want.WaitForReset, 0, "6h"), "wait-for-reset",
 		"at a usage limit, wait for its reset, at most this long")

@@ -222,8 +222,6 @@ func sampleValues(f *pflag.Flag) [2]string {
 		return [2]string{"1", "0.5"}
 	case f.Name == "deliver":
 		return [2]string{"ff", "branch"}
-	case strings.HasSuffix(f.Name, "-memory"):
-		return [2]string{"2GB", "1GB"}
 	case f.Name == "workers":
 		return [2]string{"temporal://a:1/x", "temporal://b:1/x"}
 	case f.Name == "heartbeat":
@@ -253,7 +251,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"deliver", "' pr '"},
 		{"counsel-via", "api"}, {"if-unfinished", "fail"}, {"budget", "none"}, {"budget", "'unlimited'"},
 		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-iterations", "0"}, {"max-tokens", "[unlimited]"},
-		{"attempt-memory", "none"}, {"run-memory", "none"}, {"sandbox", "off"}, {"sandbox-cache", "[/x]"}, {"trees", "overlay"},
+		{"sandbox", "off"}, {"sandbox-cache", "[/x]"}, {"trees", "overlay"},
 		{"policy-edits", "off"}, {"policy-deny", "[curl]"}, {"policy-repeat", "0"},
 		{"policy-ask", "[git push]"}, {"policy-ask-timeout", "1h"}, {"policy-allow", "[git push]"},
 		{"workers", "temporal://host:1/ns"}, {"git", "x"}, {"heartbeat", "1m"}, {"queue-wait", "1m"}, {"insecure", "true"},

@@ -142,8 +142,7 @@ func TestWrongFlagsOfWorkers(t *testing.T) {
 			row{[]string{"workers", "--workers", url}, "--workers"})
 	}
 	rows = append(rows, row{[]string{"workers"}, "--workers"})
-	for flags, want := range map[string]string{"--isolation shared": "--workers",
-		"--attempt-memory 1GB": "--attempt-memory", "--heartbeat 1s": "--heartbeat",
+	for flags, want := range map[string]string{"--isolation shared": "--workers", "--heartbeat 1s": "--heartbeat",
 		"--queue-wait 1s": "--queue-wait", "--tls-cert x": "--tls-key",
 		"--key-file none": "--key-file"} {
 		args := append([]string{"run", "--workers", "temporal://127.0.0.1:7233/default"}, strings.Fields(flags)...)

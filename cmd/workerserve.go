@@ -63,7 +63,7 @@ func (h *workerHost) serve(ctx context.Context, e engine, eo temporal.Options, s
 	}
 	warn := func(err error) { h.say(worker.Event{Type: "warning", Text: err.Error()}) }
 	defer proc.Contain(ctx, h.std.watchdogArgv(), h.mark, filepath.Join(h.opts.dir, loop.WatchdogLock),
-		proc.MemoryLimits{}, warn)()
+		warn)()
 	w := h.worker(warn)
 	defer func() { err = errors.Join(err, w.Close(context.WithoutCancel(ctx))) }()
 	queues := []string{eo.Key.Queue(""), eo.Key.Queue(h.opts.name)}

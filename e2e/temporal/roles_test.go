@@ -102,7 +102,7 @@ func work(ctx context.Context, text string) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
 	mark := worker.Mark(p.Name, os.Getpid())
-	defer proc.Contain(ctx, self("guard"), mark, filepath.Join(p.Dir, "guard.lock"), proc.MemoryLimits{}, warn)()
+	defer proc.Contain(ctx, self("guard"), mark, filepath.Join(p.Dir, "guard.lock"), warn)()
 	client, err := p.dial(ctx)
 	if err != nil {
 		return err

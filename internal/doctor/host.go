@@ -63,16 +63,6 @@ func Memory(free int64, parallel int) Check {
 	return okCheck(name, fmt.Sprintf("%s free, enough for %d side by side", exhaustion.Size(uint64(free)), parallel))
 }
 
-// MemoryLimits reports whether the memory limits of the settings can be set; err says why they cannot.
-func MemoryLimits(err error) Check {
-	const name = "memory-limit"
-	if err != nil {
-		return warnCheck(name, "memory is not limited: "+err.Error(), "run wavex in a control group of its own, "+
-			"`systemd-run --user --scope -p Delegate=yes wavex run`, or remove attempt-memory and run-memory")
-	}
-	return okCheck(name, "the limits of the settings can be set")
-}
-
 // Wall reports whether agents can work behind bubblewrap; err says why they cannot.
 func Wall(err error) Check {
 	const name, losses = "wall", "programs with rights of another user do not work behind it: sudo, su, rootless podman"

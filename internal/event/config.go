@@ -37,7 +37,6 @@ type Config struct {
 	TaskList string `json:"task_list,omitempty"` // task list of Claude Code that agents share; "": one per agent
 
 	Limits      budget.Limits `json:"limits"`
-	Memory      Memory        `json:"memory,omitzero"`
 	BudgetGiven bool          `json:"budget_given,omitempty"` // the plan or a flag sets the money limit (or none)
 	Prices      string        `json:"prices,omitempty"`       // absolute path of a price table to overlay
 	Sandbox     Sandbox       `json:"sandbox,omitzero"`
@@ -111,12 +110,6 @@ type Connection struct {
 
 // Rehearsal is the Agent that asks no model, so that costs and tokens are made up.
 const Rehearsal = "rehearse"
-
-// Memory holds the limits of memory of an attempt and of all attempts together, in bytes; 0: none.
-type Memory struct {
-	Attempt int64 `json:"attempt,omitempty"`
-	Run     int64 `json:"run,omitempty"`
-}
 
 // Sandbox says whether a wall keeps agents from writing protected paths.
 type Sandbox struct {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -94,23 +93,9 @@ func Disk(dir string) (Limit, bool) {
 	return Limit{}, false
 }
 
-// Memory returns the limit of a process that the kernel killed for lack of memory. setting names the
-// setting of a limit of bytes; without a limit the machine had no memory left.
-func Memory(bytes int64, setting string) Limit {
-	if bytes <= 0 {
-		return Limit{"the kernel killed a process for lack of memory", "run fewer attempts at once (-j)"}
-	}
-	return Limit{"memory limit " + Bytes(bytes) + " reached", "raise " + setting}
-}
-
-// Bytes returns a number of bytes as ParseBytes reads it, in the largest unit that is exact.
-func Bytes(n int64) string {
-	for i, unit := range []string{"TB", "GB", "MB", "KB"} {
-		if size := int64(1) << (40 - 10*i); n >= size && n%size == 0 {
-			return strconv.FormatInt(n/size, 10) + " " + unit
-		}
-	}
-	return strconv.FormatInt(n, 10) + " bytes"
+// Memory returns the limit of a process that the kernel may have killed for lack of memory.
+func Memory() Limit {
+	return Limit{"the kernel may have killed it for lack of memory", "run fewer attempts at once (-j)"}
 }
 
 // Size returns a number of bytes for people, as tenths of a GB or, if it is smaller, as whole MB or KB.
@@ -122,18 +107,6 @@ func Size(n uint64) string {
 		return fmt.Sprintf("%d MB", n>>20)
 	}
 	return fmt.Sprintf("%d KB", n>>10)
-}
-
-// ParseBytes reads a number of bytes with a unit, like 512MB or 2GB; a KB has 1024 bytes.
-func ParseBytes(s string) (int64, error) {
-	digits := strings.TrimRight(s, "KMGTBkmgtb ")
-	unit := strings.ToUpper(strings.TrimSpace(s[len(digits):]))
-	shift, known := map[string]int{"KB": 10, "MB": 20, "GB": 30, "TB": 40}[unit]
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err == nil && (!known || n < 1 || n > math.MaxInt64>>shift) {
-		err = strconv.ErrRange
-	}
-	return n << shift, err
 }
 
 // processes returns the limit of processes: that of the control group if it is the lower one, or that

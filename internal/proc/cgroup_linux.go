@@ -8,10 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,10 +19,8 @@ import (
 // and they stay in it even if they clear their environment or leave their parents. One group
 // serves the whole run; the sweep determines the attempt of a process.
 type Cgroup struct {
-	dir    string
-	fd     *os.File                    // of the directory; processes are forked into it
-	others []string                    // more directories that a group of this process may have
-	memory atomic.Pointer[memoryGroup] // the limits of memory; nil: none
+	dir string
+	fd  *os.File // of the directory; processes are forked into it
 }
 
 // NewCgroup makes the run's control group, below the one of this process, and has every later Start
@@ -49,7 +45,7 @@ func NewCgroup(run string) (*Cgroup, error) {
 		_ = os.Remove(dir)
 		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
-	e := &Cgroup{dir: dir, fd: fd, others: dirs[1:]}
+	e := &Cgroup{dir: dir, fd: fd}
 	allChildren.cgroup.Store(e)
 	return e, nil
 }
@@ -58,11 +54,7 @@ func NewCgroup(run string) (*Cgroup, error) {
 // again.
 func (e *Cgroup) Close(ctx context.Context) error {
 	allChildren.cgroup.CompareAndSwap(e, nil)
-	err := errors.Join(killCgroup(ctx, e.dir), e.fd.Close())
-	if m := e.memory.Load(); m != nil {
-		err = errors.Join(err, killCgroup(ctx, m.dir))
-	}
-	return err
+	return errors.Join(killCgroup(ctx, e.dir), e.fd.Close())
 }
 
 // RemoveOldCgroups ends all processes in the control groups that earlier processes made for the run, and
@@ -95,8 +87,8 @@ const (
 )
 
 // cgroupDirs returns the directories that the groups of a run's process may have: below our own group
-// in the unified hierarchy, beside it, and below our own group in the memory controller of version 1.
-// A nested wavex is in the group of the outer one, and makes its own inside it.
+// in the unified hierarchy, and beside it, where an older wavex made groups. A nested wavex is in the group of the
+// outer one, and makes its own inside it.
 func cgroupDirs(run string, pid int) (dirs []string) {
 	name := cgroupPrefix(run) + strconv.Itoa(pid)
 	own, err := os.ReadFile(procPath(os.Getpid(), "cgroup"))
@@ -105,18 +97,15 @@ func cgroupDirs(run string, pid int) (dirs []string) {
 	}
 	for line := range strings.Lines(string(own)) {
 		part := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3)
-		if len(part) < 3 || part[1] != "" && part[1] != "memory" {
+		if len(part) < 3 || part[1] != "" {
 			continue
 		}
-		mount := cgroupMount(part[1])
-		switch {
+		switch mount := cgroupMount(); {
 		case mount == "":
-		case part[1] == "memory":
-			dirs = append(dirs, filepath.Join(mount, part[2], name))
 		case part[2] == "/":
-			dirs = append([]string{filepath.Join(mount, name)}, dirs...)
+			dirs = append(dirs, filepath.Join(mount, name))
 		default:
-			dirs = append([]string{filepath.Join(mount, part[2], name), filepath.Join(mount, part[2], "..", name)}, dirs...)
+			dirs = append(dirs, filepath.Join(mount, part[2], name), filepath.Join(mount, part[2], "..", name))
 		}
 	}
 	return dirs
@@ -130,8 +119,8 @@ func cgroupPrefix(run string) string {
 	return fmt.Sprintf("wavex-%s.%d.", run, namespace.Ino)
 }
 
-// cgroupMount returns the mount point of a controller of version 1, or with "" of version 2; or "".
-func cgroupMount(controller string) string {
+// cgroupMount returns the mount point of version 2, or "".
+func cgroupMount() string {
 	f, err := os.Open(procPath(os.Getpid(), "mountinfo"))
 	if err != nil {
 		return ""
@@ -143,8 +132,7 @@ func cgroupMount(controller string) string {
 		if len(of) != 3 || len(fields) < 5 || fields[3] != "/" {
 			continue
 		}
-		if controller == "" && of[0] == "cgroup2" ||
-			of[0] == "cgroup" && slices.Contains(strings.Split(of[2], ","), controller) {
+		if of[0] == "cgroup2" {
 			return fields[4]
 		}
 	}
@@ -155,7 +143,7 @@ func cgroupMount(controller string) string {
 // them all at once, even if some fork meanwhile.
 func killCgroup(ctx context.Context, dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, killFile)); err != nil {
-		return removeCgroup(dir) // of version 1, whose processes are in a group of version 2 too; or there is none
+		return removeCgroup(dir) // of version 1, or missing
 	}
 	err := os.WriteFile(filepath.Join(dir, killFile), []byte("1"), 0)
 	if err != nil {

@@ -13,8 +13,6 @@ func NewCgroup(string) (*Cgroup, error) { return nil, ErrUnsupported }
 // Close does nothing.
 func (*Cgroup) Close(context.Context) error { return nil }
 
-func (*Cgroup) limitMemory(MemoryLimits) error { return ErrUnsupported }
-
 func removeCgroupOf(context.Context, string, int) error { return nil }
 
 // RemoveOldCgroups does nothing.

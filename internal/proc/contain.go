@@ -3,49 +3,25 @@ package proc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
 )
 
-const noMemoryGroup = "no control group with a memory limit can be made (docs/containment.md): %w"
-
-// TryMemoryLimits returns an error if memory cannot be limited here.
-func TryMemoryLimits(ctx context.Context) error {
-	e, err := NewCgroup("try")
-	if err == nil {
-		err = errors.Join(e.limitMemory(MemoryLimits{Run: 1 << 40}), e.Close(ctx))
-	}
-	if err != nil {
-		return fmt.Errorf(noMemoryGroup, err)
-	}
-	return nil
-}
-
 // Contain ensures that no process survives wavex: it adopts orphans, makes a control group for
 // run, and starts a guard that sweeps if wavex is killed. self is the command line of the guard,
 // without the run and the lock; lock is a file in the run's folder. If the system offers none of
 // this, the run goes on. Contain also ends the processes that an earlier wavex left in the group.
-// warn is called if memory cannot be limited, and, also from another goroutine, when a guard was
-// replaced, the first time, and when there is no guard. The returned function ends the containment.
-func Contain(ctx context.Context, self []string, run, lock string, memory MemoryLimits, warn func(error)) func() {
+// warn is called, also from another goroutine, when a guard was replaced, the first time, and when there is no guard.
+// The returned function ends the containment.
+func Contain(ctx context.Context, self []string, run, lock string, warn func(error)) func() {
 	awaitOldWatchdog(ctx, lock)
 	_ = Subreaper()
 	_ = RemoveOldCgroups(ctx, run)
 	closeCgroup := func() {}
-	e, err := NewCgroup(run)
-	if err == nil {
+	if e, err := NewCgroup(run); err == nil {
 		closeCgroup = func() { _ = e.Close(context.WithoutCancel(ctx)) } // the run is over; this ends its leftovers
-	}
-	if memory != (MemoryLimits{}) {
-		if err == nil {
-			err = e.limitMemory(memory)
-		}
-		if err != nil {
-			warn(fmt.Errorf("memory is not limited: "+noMemoryGroup, err))
-		}
 	}
 	if len(self) == 0 {
 		return closeCgroup

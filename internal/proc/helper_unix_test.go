@@ -47,28 +47,11 @@ func helper(name string, args []string) int {
 		return wavex(args[0])
 	case "guarded":
 		return guarded(args[0], args[1])
-	case "eat":
-		return eat(args[0])
-	case "limited":
-		return limited(args[0], args[1])
-	case "unprivileged":
-		return unprivileged()
 	case "enclosed":
 		return inCgroup(args[0])
 	default:
 		return 98
 	}
-	return 0
-}
-
-// eat takes a number of megabytes.
-func eat(megabytes string) int {
-	n, _ := strconv.Atoi(megabytes)
-	b := make([]byte, n<<20)
-	for i := 0; i < len(b); i += 4 << 10 {
-		b[i] = 1
-	}
-	fmt.Println(len(b))
 	return 0
 }
 
@@ -118,7 +101,7 @@ func spawn(attr *syscall.SysProcAttr, env []string, out *os.File, args ...string
 // that process and each warning.
 func guarded(run, lock string) int {
 	exe, _ := os.Executable()
-	defer Contain(context.Background(), []string{exe, "helper", "guard"}, run, lock, MemoryLimits{},
+	defer Contain(context.Background(), []string{exe, "helper", "guard"}, run, lock,
 		func(err error) { fmt.Println(err) })()
 	p, err := Start(Spec{Argv: []string{exe, "helper", "stay"}, Dir: "/", Env: testEnv, Mark: run + "/t/1"})
 	if err != nil {

@@ -62,9 +62,6 @@ type Spec struct {
 	inheritFiles []*os.File // files that a guard keeps open as long as it lives; not on Windows
 }
 
-// MemoryLimits are the limits of an attempt and of all attempts of a run, in bytes; 0: none.
-type MemoryLimits struct{ Attempt, Run int64 }
-
 // ErrNotFound is wrapped by a StartError if the program does not exist.
 var ErrNotFound = exec.ErrNotFound
 
@@ -91,8 +88,7 @@ type Exit struct {
 	// seen.
 	Contained bool
 	Swept     int // processes that it had left alive and that the sweep ended
-	// Exhausted is the limit of memory because of which the kernel killed a process of it, or may have
-	// killed it; "" if it did not, or if this is not known.
+	// Exhausted says that the kernel may have killed it for lack of memory; "" if it has not, or if this is not known.
 	Exhausted string
 }
 

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"cmp"
 	"errors"
 	"os"
 	"runtime"
@@ -16,8 +15,7 @@ const fionread = unix.TIOCINQ
 // platform holds the fields of a Process for Linux.
 type platform struct {
 	ticks uint64 // when it was forked, as stat.start
-	leaf  *leaf  // its group; nil: memory is not limited
-	kills int64  // without a leaf: machineKills shortly before the launch
+	kills int64  // machineKills shortly before the launch
 }
 
 // pinned runs f on a thread that is locked until f returns, and that is not the first one: see
@@ -49,24 +47,11 @@ func (p *Process) launch() error {
 	if p.detached {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	} else if e := allChildren.cgroup.Load(); e != nil {
-		fd := e.fd
-		if m := e.memory.Load(); m != nil {
-			var err error
-			if p.leaf, err = m.newLeaf(p.mark != ""); err != nil {
-				return err
-			}
-			fd = cmp.Or(p.leaf.fd, fd)
-		}
-		p.cmd.SysProcAttr.UseCgroupFD, p.cmd.SysProcAttr.CgroupFD = true, int(fd.Fd())
+		p.cmd.SysProcAttr.UseCgroupFD, p.cmd.SysProcAttr.CgroupFD = true, int(e.fd.Fd())
 	}
-	if p.leaf == nil {
-		p.kills = allChildren.kills.recent()
-	}
+	p.kills = allChildren.kills.recent()
 	var err error
-	pinned(func() { err = p.leaf.within(func() error { return allChildren.start(p) }) })
-	if err != nil {
-		p.leaf.remove()
-	}
+	pinned(func() { err = allChildren.start(p) })
 	return err
 }
 
@@ -163,14 +148,13 @@ func (p *Process) finish() Exit {
 	swept, contained := allChildren.sweep(p)
 	e := allChildren.reap(p)
 	e.Swept, e.Contained = swept, contained
-	e.Exhausted = p.leaf.remove()
 	if name := unix.SignalName(unix.Signal(e.Code - 128)); p.wrapped && name != "" {
 		e.Code, e.Signal = -1, name
 	}
 	select {
 	case <-p.killed:
 	default:
-		if e.Exhausted == "" && (e.Signal == "SIGKILL" || e.Code == 128+int(unix.SIGKILL)) {
+		if e.Signal == "SIGKILL" || e.Code == 128+int(unix.SIGKILL) {
 			e.Exhausted = p.killedForMemory()
 		}
 	}

@@ -93,8 +93,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	tracer, closeTracing := r.startTracing(ctx)
 	hooks, closeWebhooks := r.startWebhooks(ctx)
 	r.closers = []func(){closeList} // also if the user leaves at once
-	defer proc.Contain(ctx, r.opts.Watchdog, r.config.Run, r.config.Loop.Path(loop.WatchdogLock),
-		proc.MemoryLimits(r.config.Memory), r.warn)()
+	defer proc.Contain(ctx, r.opts.Watchdog, r.config.Run, r.config.Loop.Path(loop.WatchdogLock), r.warn)()
 
 	l := r.newLoop(c, parts{runner: attempts,
 		newSpare: func(req runner.Request) runner.Spare { return cli.NewSpare(attempts, r.withSlotEnv(req)) },

@@ -81,7 +81,7 @@ func Open(o Options) (*Driver, error) {
 // Run runs the stages and returns their result. Its errors are those of package request.
 func (r *Driver) Run(ctx context.Context) (request.Result, error) {
 	defer proc.Contain(ctx, r.opts.Watchdog, r.mark(), r.opts.Loop.Path(loop.WatchdogLock),
-		proc.MemoryLimits{}, func(err error) { r.opts.Notify(err.Error()) })()
+		func(err error) { r.opts.Notify(err.Error()) })()
 	return r.machine.Run(ctx)
 }
 
