@@ -33,7 +33,7 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }
 
 func (w *stdio) connect(p *Process, s Spec) error {
 	if s.Stdin {
-		ours, r, err := pipe(true)
+		r, ours, err := os.Pipe()
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (w *stdio) outputPipe(p *Process, to io.Writer) (io.Writer, *pipeReader, er
 	if f, ok := to.(*os.File); ok {
 		return f, nil, nil
 	}
-	r, theirs, err := pipe(false)
+	r, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
 	}
