@@ -66,6 +66,33 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
+// Work that is damaged in git and in .loop is made again, and the resume says so.
+func TestLostWorkIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	p := newCutProject(t, "worktree")
+	w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
+	integrated := func() bool { return w.IsOver() || strings.Contains(p.Dump(), `"type":"integration_ended"`) }
+	if !rig.Until(t.Context(), integrated) || !killAfter(w, 0) {
+		t.Fatal("no integration ended before the run did")
+	}
+	p.MustBeGone(scratch.GoneTime, "the cut")
+	for _, pattern := range []string{".git/objects/??/*", ".loop/worktrees/*.bundles/*"} {
+		paths, err := filepath.Glob(filepath.Join(p.Dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if p.old[path] == "" {
+				if err := os.Remove(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	p.Run("resume", "--output", "json").MustSay(t, 0, "destroyed the commits of", "made again")
+	p.mustHaveFiles()
+}
+
 // cutProject is a project in a git repository whose power is cut.
 type cutProject struct {
 	repoProject
