@@ -156,7 +156,7 @@ func (b *bundles) discard() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, f := range b.files {
-		if err := os.Remove(f.path); err != nil {
+		if err := safefile.Remove(f.path); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 func (r *repo) carrying(base string) *Checkpoints {
 	r.t.Helper()
 	p := r.checkpoints("r1")
+	must(r.t, os.MkdirAll(string(loop.In(r.dir)), 0o755))
 	must(r.t, p.OpenBundles(loop.In(r.dir), base))
 	return p
 }

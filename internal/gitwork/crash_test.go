@@ -130,6 +130,7 @@ exec ` + git + ` "$@"
 		for task, id := range work {
 			r.git("update-ref", taskRef(run, task), id)
 		}
+		must(t, os.MkdirAll(string(loop.In(r.dir)), 0o755))
 		b, err := openBundles(loop.In(r.dir).Worktree(run, "bundles"), runPrefix(run), "refs/wavex/"+run+"/")
 		must(t, err)
 		must(t, b.save(t.Context(), newGit(r.dir, r.env), r.git("rev-parse", "HEAD")))

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"wavex/internal/safefile"
 )
 
 // This file makes the state of a run from the journal and the repository, if a failure of the machine has damaged the
@@ -88,7 +90,7 @@ func (m *Manager) findTrees(ctx context.Context) error {
 	for id := range m.opts.Record.Work {
 		tasks[taskBranch(m.opts.Run, id)] = id
 	}
-	dirs, err := filepath.Glob(m.opts.escapedWorktree("*"))
+	dirs, err := listTrees(m.opts.Loop, m.opts.Run+".*")
 	if err != nil {
 		return err
 	}
@@ -137,7 +139,7 @@ func (m *Manager) leaveTree(ctx context.Context, path string) error {
 	}
 	to := unusedName(path + ".left")
 	m.warn(fmt.Errorf("it is not known which task worked in %s: its files are in %s", path, to))
-	return os.Rename(path, to)
+	return safefile.Rename(path, to)
 }
 
 // parkRecorded makes the records of the tasks that wait for their integration and have no worktree.
@@ -166,9 +168,4 @@ func (g git) mergeBase(ctx context.Context, a, b string) (string, error) {
 		return "", nil
 	}
 	return id, err
-}
-
-// escapedWorktree is loop.Dir.Worktree for a glob pattern.
-func (o *Options) escapedWorktree(pattern string) string {
-	return filepath.Join(escapeGlob(filepath.Dir(o.Loop.Worktree(o.Run, "json"))), escapeGlob(o.Run)+"."+pattern)
 }

@@ -209,12 +209,19 @@ func MkdirAll(path string, mode fs.FileMode) error {
 	if _, err := os.Lstat(filepath.Join(project, names[0])); len(names) > 1 && err != nil {
 		return err
 	}
-	root, err := descend(project, names[:own], mode)
+	root, err := descend(project, names[:own-1], mode)
 	if err != nil {
 		return err
 	}
-	if err := root.Close(); err != nil || len(names) == own {
-		return err
+	defer func() { _ = root.Close() }() // a directory
+	made := root.Mkdir(names[own-1], mode)
+	if st, err := root.Lstat(names[own-1]); err == nil && st.Mode()&fs.ModeSymlink != 0 {
+		return linkError(filepath.Join(root.Name(), names[own-1]))
+	} else if made != nil && (err != nil || !st.IsDir()) {
+		return withPath(made, path)
+	}
+	if len(names) == own {
+		return nil
 	}
 	return os.MkdirAll(path, mode)
 }
