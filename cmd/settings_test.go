@@ -250,7 +250,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"deliver", "'  patch x'"}, {"scenario", "x"}, {"deliver", "push"},
 		{"deliver", "' pr '"},
 		{"counsel-via", "api"}, {"if-unfinished", "fail"}, {"budget", "none"}, {"budget", "'unlimited'"},
-		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-iterations", "0"}, {"max-tokens", "[unlimited]"},
+		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-tokens", "[unlimited]"},
 		{"sandbox", "off"}, {"sandbox-cache", "[/x]"}, {"trees", "overlay"},
 		{"policy-edits", "off"}, {"policy-deny", "[curl]"}, {"policy-repeat", "0"},
 		{"policy-ask", "[git push]"}, {"policy-ask-timeout", "1h"}, {"policy-allow", "[git push]"},

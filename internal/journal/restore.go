@@ -73,6 +73,7 @@ func (l *Log) noteFile() error {
 // restore writes the journal again from memory. With taken, it keeps the file at the journal's path under another name.
 func (l *Log) restore(taken bool) error {
 	dir := filepath.Dir(l.path)
+	_ = os.MkdirAll(filepath.Dir(dir), 0o755)        // a removed project: nothing else has the costs of the run
 	_ = safefile.MkdirAll(dir, 0o755)                // CreateTemp fails without the directory
 	f, err := safefile.CreateTemp(dir, ".journal-*") // mode 0600
 	if err != nil {
