@@ -117,7 +117,7 @@ func hourly(run string) map[string]string {
 		"github.run_attempt": "1"}
 }
 
-// rehearsed returns inputs for a rehearsal. The arguments of the example stay.
+// rehearsed returns inputs for a rehearsal. The arguments of the example stay, and those of more-args follow.
 func (p *ciFixture) rehearsed(kv ...string) map[string]string {
 	args := ""
 	for _, s := range p.github.Steps {
@@ -125,6 +125,10 @@ func (p *ciFixture) rehearsed(kv ...string) map[string]string {
 	}
 	all := map[string]string{"agent": "rehearse", "args": args + " --scenario scenario.json --counsel off --review off"}
 	for i := 0; i < len(kv); i += 2 {
+		if kv[i] == "more-args" {
+			all["args"] += " " + kv[i+1]
+			continue
+		}
 		all[kv[i]] = kv[i+1]
 	}
 	return all
@@ -147,7 +151,7 @@ func TestGitHub(t *testing.T) {
 			"completed": "1", "failed": "1"}, "::error file=plan.json,title=B failed (wrong)", "works"},
 		{"waits for a person", hourly("2"), p.rehearsed(), false, map[string]string{"status": "idle"},
 			"there is nothing to continue without a person", "works"},
-		{"pauses at the limit", byHand("3"), p.rehearsed("max-iterations", "3"), false,
+		{"pauses at the limit", byHand("3"), p.rehearsed("max-iterations", "3", "more-args", "--max-retries 1"), false,
 			map[string]string{"status": "paused", "exit-code": "3", "completed": "2", "failed": "0"},
 			"::warning title=wavex%3A paused::", "works, works the second time"},
 		{"completes", hourly("4"), p.rehearsed("max-iterations", "+5"), false,
