@@ -178,7 +178,7 @@ func (m *Manager) tellDamage(ctx context.Context) error {
 	text := "a failure of the machine has damaged objects of the repository: " +
 		firstFew(slices.Sorted(maps.Keys(missing)))
 	fix := "git fsck names their users; bring them back from another clone, for example with git fetch --refetch"
-	err = m.g.run(ctx, "rev-list", "--objects", "--quiet", "--no-walk", m.opts.Record.Base)
+	err = m.g.run(ctx, "rev-list", promised, "--objects", "--quiet", "--no-walk", m.opts.Record.Base)
 	if exitCode(err) > 0 {
 		return &Error{NoCommits, text + "; the run needs them, since it began on them", fix + ", then resume"}
 	}
@@ -313,14 +313,23 @@ func (m *Manager) mendIndex(ctx context.Context, since time.Time) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	g := m.g.inDir(m.checkout.top)
-	if err := g.run(ctx, "read-tree", "HEAD"); err != nil {
+	m.warn(fmt.Errorf("the index of %s was damaged, and is made again from HEAD: nothing is staged there", m.checkout.top))
+	return m.g.inDir(m.checkout.top).makeIndex(ctx, "HEAD")
+}
+
+// makeIndex makes the index of a worktree again from a commit. The files do not change.
+func (g git) makeIndex(ctx context.Context, commit string) error {
+	if err := g.run(ctx, "read-tree", commit); err != nil {
 		return err
 	}
-	m.warn(fmt.Errorf("the index of %s was damaged, and is made again from HEAD: nothing is staged there", m.checkout.top))
 	if err := g.run(ctx, "update-index", "-q", "--refresh"); exitCode(err) < 0 {
 		return err
 	}
+	return g.reapplySparse(ctx)
+}
+
+// reapplySparse marks the new entries of an index that are outside of a sparse checkout.
+func (g git) reapplySparse(ctx context.Context) error {
 	sparse, err := g.config(ctx, "--type=bool", "core.sparseCheckout")
 	if err != nil || sparse != "true" {
 		return err

@@ -270,11 +270,7 @@ func (g git) restoreStaged(ctx context.Context, work forward, files map[string]f
 	if _, err = g.outputOf(ctx, removed.String()+old.String(), "update-index", "-z", "--index-info"); err != nil {
 		return err
 	}
-	sparse, err := g.output(ctx, "config", "--type=bool", "--default=false", "--get", "core.sparseCheckout")
-	if err != nil || sparse != "true" {
-		return err
-	}
-	return g.run(ctx, "sparse-checkout", "reapply") // the old entries do not know that they are outside
+	return g.reapplySparse(ctx)
 }
 
 // writtenBy returns those of the files that a fast-forward has written or removed in the checkout.

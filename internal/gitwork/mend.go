@@ -153,32 +153,38 @@ func (m *Manager) mendObjects(ctx context.Context, present map[string]string) er
 	return nil
 }
 
+// promised is an option of rev-list that takes for present what a partial clone can fetch.
+const promised = "--exclude-promisor-objects"
+
 // hasIndexed reports whether the repository has the objects of the indexes of all its worktrees, or with an option only
 // of g's, if it has those of base.
 func (g git) hasIndexed(ctx context.Context, base string, options ...string) (bool, error) {
-	err := g.run(ctx, append(append([]string{"rev-list", "--objects", "--quiet"}, options...), "--indexed-objects",
-		"^"+base)...)
+	err := g.run(ctx, slices.Concat([]string{"rev-list", promised, "--objects", "--quiet"}, options,
+		[]string{"--indexed-objects", "^" + base})...)
 	if exitCode(err) > 0 {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// mendIndexes makes the indexes of worktrees again that lack objects: git would add no file that it takes for added.
+// mendIndexes makes the indexes of worktrees again that are gone, or that lack objects: git would add no file that it
+// takes for added, and would add no ignored file that the base has.
 func (m *Manager) mendIndexes(ctx context.Context) error {
-	if has, err := m.g.hasIndexed(ctx, m.opts.Record.Base); has || err != nil {
+	all, err := m.g.hasIndexed(ctx, m.opts.Record.Base)
+	if err != nil {
 		return err
 	}
 	for _, t := range m.state.Trees {
-		if t.Admin == "" || t.Base == "" || m.repairTree(ctx, t) != nil {
+		_, gone := os.Lstat(filepath.Join(t.Admin, "index"))
+		if t.Admin == "" || t.Base == "" || all && gone == nil || m.repairTree(ctx, t) != nil {
 			continue
 		}
-		g := m.gitIn(t)
-		has, err := g.hasIndexed(ctx, m.state.Base, "--single-worktree")
+		g, has := m.gitIn(t), false
+		if gone == nil {
+			has, err = g.hasIndexed(ctx, m.state.Base, "--single-worktree")
+		}
 		if err == nil && !has {
-			if err = os.RemoveAll(filepath.Join(t.Admin, "index")); err == nil {
-				err = g.run(ctx, "read-tree", t.Base)
-			}
+			err = g.makeIndex(ctx, t.Base)
 		}
 		if err != nil {
 			return err
@@ -194,7 +200,8 @@ func (m *Manager) findWhole(ctx context.Context, ids []string) ([]string, error)
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	_, err := m.g.outputOf(ctx, strings.Join(ids, "\n")+"\n^"+base+"\n", "rev-list", "--objects", "--quiet", "--stdin")
+	_, err := m.g.outputOf(ctx, strings.Join(ids, "\n")+"\n^"+base+"\n", "rev-list", promised, "--objects", "--quiet",
+		"--stdin")
 	if exitCode(err) <= 0 {
 		return ids, err
 	}
@@ -202,7 +209,7 @@ func (m *Manager) findWhole(ctx context.Context, ids []string) ([]string, error)
 	slices.Sort(ids)
 	var whole []string
 	for _, id := range slices.Compact(ids) {
-		err := m.g.run(ctx, "rev-list", "--objects", "--quiet", id, "^"+base)
+		err := m.g.run(ctx, "rev-list", promised, "--objects", "--quiet", id, "^"+base)
 		if exitCode(err) < 0 {
 			return nil, err
 		}

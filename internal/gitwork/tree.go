@@ -253,7 +253,7 @@ func (m *Manager) reregisterTree(ctx context.Context, t *tree) error {
 	if err := safefile.RemoveAll(empty); err != nil {
 		return err
 	}
-	return m.gitIn(t).run(ctx, "read-tree", t.Base)
+	return m.gitIn(t).makeIndex(ctx, t.Base)
 }
 
 // unusedName returns a path with a number appended that does not exist.
