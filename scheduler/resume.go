@@ -6,7 +6,6 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
-	"wavex/runner"
 )
 
 // This file has the rules of a resume. A failed task stays failed until its content key changes, which a replay sees as
@@ -85,23 +84,23 @@ func (s *State) retriedTasks(c event.Config) []string {
 	return out
 }
 
-// StaysFailed reports whether a task failed, and stays so in a resume until it is edited or named.
+// StaysFailed reports whether a task failed, and runs again in a resume only if it is edited or named.
 func (s *State) StaysFailed(i int) bool {
-	return s.Tasks[i].Status == event.Failed && !s.IsAllowed(i) && !s.canGoOn(i, s.Config)
+	return s.Tasks[i].Status == event.Failed && !s.IsAllowed(i) && !s.Tasks[i].OverBudget && !s.canGoOn(i, s.Config)
 }
 
 // canGoOn reports whether the obstacle of a failed or blocked task is gone, or may be: the limit that it met is higher
 // with a configuration, or a pre-check refused it.
 func (s *State) canGoOn(i int, c event.Config) bool {
-	t, own := &s.Tasks[i], s.Plan.Tasks[i].BudgetUSD
+	t, own, g := &s.Tasks[i], s.Plan.Tasks[i].BudgetUSD, s.groupOf(i)
 	switch {
 	case t.Status == event.Blocked:
 		return t.Challenge != nil && !t.Challenge.Go
 	case t.Status != event.Failed || t.Stop != nil:
 		return false
-	case t.OverBudget: // without more money it fails again, and costs nothing
-		return true
-	case t.Last != nil && t.Last.Outcome == runner.OverCap:
+	case t.OverBudget:
+		return g == nil || g.plan.BudgetUSD == 0 || g.available() >= budget.MinReservation
+	case t.Next == "continue": // only its own budget fails a task whose attempt used up its cap
 		return own == 0 || own-t.Cost >= min(own, budget.MinReservation)
 	}
 	return t.outOfRetries && t.Tries <= s.retriesWith(c, i)
