@@ -105,7 +105,8 @@ func decideStart(s *State, now time.Time) (ev event.Body, waiting bool) {
 	if body != nil {
 		return body, false
 	}
-	return decideAttempt(s, now, kept)
+	ev, waiting = decideAttempt(s, now, kept)
+	return ev, waiting || len(kept.groups) > 0
 }
 
 // decideWave returns the opening of the next wave. If last is true, nothing else can start, and it is the first wave of

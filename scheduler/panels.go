@@ -26,7 +26,7 @@ const noMoneyForPanel = "no money left for a panel"
 // keptMoney is the money that panels wait for: that of the run, or only that of groups.
 type keptMoney struct {
 	run    bool
-	groups []*group
+	groups []*group // one for each panel; nil: it waits for no group's money
 }
 
 // from reports whether an agent's attempt at a task of a group, or of none, would take such money.

@@ -172,3 +172,42 @@ func TestCutPanelIsConvenedAgain(t *testing.T) {
 		t.Errorf("%+v, spent %s", a, s.Ledger.Spent())
 	}
 }
+
+// A panel and a pre-check wait also for the money of a light review that runs beside them, when nothing else is left
+// that can start.
+func TestWorkWaitsForTheMoneyOfALightReview(t *testing.T) {
+	t.Parallel()
+	for _, last := range []bool{false, true} {
+		for name, begin := range map[string]func(*State){
+			"panel":     func(s *State) { s.move(0, event.Advising) },
+			"pre-check": func(s *State) { s.Config.Precheck, s.irreversibleTasks = true, []int32{0} },
+		} {
+			s := NewState(mustPlan(t, planText(task("a"))))
+			s.Config, s.Phase, s.Wave, s.Limiter = testConfig(), Executing, 1, newLimiter(1)
+			s.Ledger = budget.NewLedger(budget.Limits{USD: 6 * budget.Dollar, NoIterations: true})
+			if last {
+				s.deferral = deferral{last: []bool{false}, waiting: map[int]int{}}
+			}
+			begin(s)
+			review := job{key: reviewKey(1), cap: budget.Dollar / 2}
+			for _, err := range []error{s.purse(job{}).reserve(job{key: "spent", cap: 1099 * budget.Dollar / 200}),
+				s.purse(review).reserve(review)} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.purse(job{}).commit("spent", 1099*budget.Dollar/200, 0, false)
+			s.lightRunning = true
+			if body := decideNext(s, epoch); body != nil {
+				t.Errorf("%s: %#v while the review runs", name, body)
+			}
+			s.purse(review).commit(review.key, 0, 0, false)
+			s.lightRunning = false
+			switch body := decideNext(s, epoch).(type) {
+			case event.CounselStarted, event.PrecheckStarted:
+			default:
+				t.Errorf("%s: %#v after the review", name, body)
+			}
+		}
+	}
+}
