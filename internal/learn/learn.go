@@ -221,16 +221,16 @@ func Deviations(context, mark, run string, at time.Time) []Learning {
 		if !in {
 			continue
 		}
-		if strings.Contains(line, mark) { // its last line
-			l = Learning{}
+		key, value, _ := strings.Cut(strings.TrimLeft(line, "-* "), ":")
+		key, value = strings.ToLower(strings.Trim(key, "* ")), strings.TrimSpace(value)
+		if strings.Contains(line, mark) { // the last line of an entry, or its only one
+			if key == "adjustment" {
+				l = Learning{}
+			}
+			flush()
 			continue
 		}
-		key, value, ok := strings.Cut(strings.TrimLeft(line, "-* "), ":")
-		if !ok {
-			continue
-		}
-		value = strings.TrimSpace(value)
-		switch strings.ToLower(strings.Trim(key, "* ")) {
+		switch key {
 		case "before", "pre-assumption":
 			flush()
 			l.Context = value

@@ -170,6 +170,7 @@ func TestProposals(t *testing.T) {
 - Found: more work than planned
 - Adjustment: 1 task added to the plan <!-- own r/9 -->
 * **Found**: helpers ` + "\x1b]0;title\a\x1b[31m" + `cannot be reused
+- 2026-01-02 10:00Z: run r is complete, no deviation <!-- own r/12 -->
 ### Interventions
 - Found: neither here`
 	got := Deviations(ctx, "<!-- own ", "r", day(2))
