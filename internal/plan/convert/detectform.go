@@ -136,7 +136,12 @@ func (d *detection) planField(name string, value source.Token) {
 		form = FormSteps
 	}
 	d.form = cmp.Or(d.form, form)
-	d.own = d.own || d.ofPlan[name]
+	switch name {
+	case "version", "params", "parallel", "schedule", "defaults", "setup": // other tools may have them too
+		d.likely = d.likely || name != "version" || value.Text == "1"
+	default:
+		d.own = d.own || d.ofPlan[name]
+	}
 	switch name {
 	case "tasks", "userStories", "user_stories", "stories":
 		d.list(value, d.taskField)

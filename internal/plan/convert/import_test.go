@@ -372,7 +372,14 @@ func TestNativePlansAreNotImported(t *testing.T) {
 		"tasks:\n- {id: 1, subject: x, description: '<task id=1>'}\n":           FormYAML,
 		"tasks:\n- id: 1\n  subject: x\n  description: |\n    ### T-001: x\n":   FormYAML,
 		"phase: 1\ntitle: x\ntasks:\n- {id: 1, title: x, verify: [npm test]}\n": FormPhaseDoc,
-		"": FormJSON, "[]": FormJSON, "x": FormYAML,
+		`{"version":"2.0","userStories":[{"id":1,"title":"x"}]}`:                FormStories,
+		`{"version":1,"parallel":true,"phase":1,"tasks":[{"title":"x"}]}`:       FormPhaseDoc,
+		`{"version":"2.0","tasks":[{"title":"x"}]}`:                             FormPhaseDoc,
+		`{"setup":"x","params":{},"defaults":{},"steps":["a"]}`:                 FormSteps,
+		`{"version":1,"tasks":[{"title":"x"}]}`:                                 FormJSON,
+		`{"defaults":{},"tasks":[{"title":"x"}]}`:                               FormJSON,
+		`{"mustNot":["x"],"userStories":[]}`:                                    FormJSON,
+		"":                                                                      FormJSON, "[]": FormJSON, "x": FormYAML,
 	} {
 		if _, form, _ := Import("plan", []byte(text), plan.Options{}); form != want && (text != "" || form != FormYAML) {
 			t.Errorf("%q is taken for %s", text, form)
