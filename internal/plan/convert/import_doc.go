@@ -11,55 +11,12 @@ import (
 )
 
 func (f *importedPlan) readPhaseDoc(root *source.Node) {
-	var number, title phrase
 	root.Each(func(name, v *source.Node) {
-		switch name.Text {
-		case "phase":
-			number = f.scalar(v)
-		case "title", "name":
-			f.setOnce(&title, f.scalar(v), "title")
-		case "goal", "objective", "description":
-			if p := f.scalar(v); p.text != "" {
-				f.request = append(f.request, p)
-			}
-		case "must_haves", "mustHaves":
-			f.mustHaves(v)
-		case "estimated_tokens", "estimatedTokens":
-			f.addTokens(f.scalar(v))
-		case "context_budget", "contextBudget":
-			f.request = append(f.request, phrase{"Context Budget: " + f.inlineText(v), v.At})
-		case "wave_count", "waveCount":
-			f.waveCount = v
-		case "task_count", "taskCount":
-			f.taskCount = v
-		case "links", "key_links", "keyLinks":
-			var lines []string
-			loose := 0
-			for _, e := range v.Elements() {
-				line := f.inlineText(e)
-				lines = append(lines, "- "+line)
-				if from, to := e.Get("from"), e.Get("to"); from != nil && to != nil {
-					line = from.Text + " -> " + to.Text
-				}
-				if found, ok := parseLinks(e.At, line); ok {
-					f.links = append(f.links, found...)
-				} else {
-					loose++
-				}
-			}
-			if len(lines) > 0 {
-				f.request = append(f.request, phrase{"Key links:\n" + strings.Join(lines, "\n"), v.At})
-				f.warnLooseLinks(v.At, loose)
-			}
-		case "waves", "tasks":
-		default:
-			f.warnUnused(name, v)
+		if name.Text != "waves" && name.Text != "tasks" {
+			f.phaseField(name, v)
 		}
 	})
-	f.name = title
-	if number.text != "" {
-		f.name = phrase{strings.TrimSuffix("Phase "+number.text+": "+title.text, ": "), number.at}
-	}
+	f.namePhase()
 	byID := map[string]*importedTask{}
 	for _, e := range root.Get("tasks").Elements() {
 		if t := f.task(e); t != nil {
@@ -68,6 +25,57 @@ func (f *importedPlan) readPhaseDoc(root *source.Node) {
 	}
 	for i, e := range root.Get("waves").Elements() {
 		f.docWave(i, e, byID)
+	}
+}
+
+// phaseField reads a field of the whole phase plan, in JSON or in front matter.
+func (f *importedPlan) phaseField(name, v *source.Node) {
+	switch name.Text {
+	case "phase":
+		f.setOnce(&f.phase, f.scalar(v), "phase")
+	case "title", "name":
+		f.setOnce(&f.title, f.scalar(v), "title")
+	case "goal", "objective", "description":
+		if p := f.scalar(v); p.text != "" {
+			f.request = append(f.request, p)
+		}
+	case "estimated_tokens", "estimatedTokens":
+		f.addTokens(f.scalar(v))
+	case "context_budget", "contextBudget":
+		f.request = append(f.request, phrase{"Context Budget: " + f.inlineText(v), v.At})
+	case "wave_count", "waveCount":
+		f.waveCount = v
+	case "task_count", "taskCount":
+		f.taskCount = v
+	case "links", "key_links", "keyLinks":
+		var lines []string
+		loose := 0
+		for _, e := range v.Elements() {
+			line := f.inlineText(e)
+			lines = append(lines, "- "+line)
+			if from, to := e.Get("from"), e.Get("to"); from != nil && to != nil {
+				line = from.Text + " -> " + to.Text
+			}
+			if found, ok := parseLinks(e.At, line); ok {
+				f.links = append(f.links, found...)
+			} else {
+				loose++
+			}
+		}
+		if len(lines) > 0 {
+			f.request = append(f.request, phrase{"Key links:\n" + strings.Join(lines, "\n"), v.At})
+			f.warnLooseLinks(v.At, loose)
+		}
+	default:
+		f.warnUnused(name, v)
+	}
+}
+
+// namePhase names the plan by its phase and title.
+func (f *importedPlan) namePhase() {
+	f.name = f.title
+	if f.phase.text != "" {
+		f.name = phrase{strings.TrimSuffix("Phase "+f.phase.text+": "+f.title.text, ": "), f.phase.at}
 	}
 }
 
@@ -246,10 +254,6 @@ func (f *importedPlan) task(e *source.Node) *importedTask {
 			}
 		case "files":
 			f.docFiles(t, v)
-		case "verify", "checks", "verification", "acceptanceCriteria", "acceptance_criteria", "acceptance", "criteria":
-			for _, c := range v.Elements() {
-				f.docCheck(t, c)
-			}
 		case "done", "done_when":
 			t.section("Done when", f.inlineText(v))
 		case "user_observable":

@@ -91,8 +91,6 @@ func (f *importedPlan) readSteps(root *source.Node) {
 			if p := f.scalar(v); p.text != "" {
 				f.request = append(f.request, p)
 			}
-		case "criteria":
-			f.mustHaves(v)
 		case "steps", "remainingSteps":
 		case "completedSteps":
 			if len(completed) > 0 {

@@ -5,6 +5,7 @@ package convert
 // reader cuts them out line by line and does not parse an action.
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -23,8 +24,6 @@ type phaseReader struct {
 	mode      *regexp.Regexp
 	taskStart *regexp.Regexp
 	current   int // wave of the heading above
-	title     phrase
-	number    phrase // of the phase
 	headings  []phrase
 }
 
@@ -52,10 +51,7 @@ func (f *importedPlan) readPhase(src string) {
 			i++
 		}
 	}
-	f.name = r.title
-	if r.number.text != "" {
-		f.name.text = strings.TrimSuffix("Phase "+r.number.text+": "+r.title.text, ": ")
-	}
+	f.namePhase()
 	for _, h := range r.headings { // of the first level
 		if !strings.Contains(strings.ToLower(f.name.text), strings.ToLower(strings.TrimSpace(h.text))) {
 			f.notCarried(h.at, "the heading "+source.Quote(h.text))
@@ -77,17 +73,26 @@ func (r *phaseReader) codeBlock(i int) int {
 		}
 		return i
 	}
-	mark := fenceMark(r.lines[i].text)
-	end, open := i+1, true
-	for ; open && end < len(r.lines) && r.lines[end].code; end++ {
+	end, _ := r.fence(i)
+	r.linesNotCarried(i, end, "the block "+source.Quote(strings.TrimSpace(r.lines[i].text)))
+	return end
+}
+
+// fence returns the index of the line after a fenced block, and the text of the block: without its marks if it has
+// one line, else with them, so that no check reads several commands as one.
+func (r *phaseReader) fence(i int) (end int, text string) {
+	start, open := r.lines[i], true
+	mark := fenceMark(start.text)
+	for end = i + 1; open && end < len(r.lines) && r.lines[end].code; end++ {
 		text := strings.TrimSpace(r.lines[end].text)
 		open = mark == "" || !strings.HasPrefix(text, mark) || strings.Trim(text, mark[:1]) != ""
 	}
 	if open {
 		r.refuseTasks(i)
+	} else if end <= i+3 && !strings.Contains(strings.TrimSpace(start.text), " ") {
+		return end, strings.TrimSpace(r.src[start.end:r.lines[end-1].at])
 	}
-	r.linesNotCarried(i, end, "the block "+source.Quote(strings.TrimSpace(r.lines[i].text)))
-	return end
+	return end, strings.TrimSpace(r.src[start.at:r.lines[end-1].end])
 }
 
 // refuseTasks reports a task in a fence or a comment that begins with a line and is not closed.
@@ -128,40 +133,57 @@ func (r *phaseReader) frontMatter() int {
 			return i + 1
 		}
 		name, value, ok := strings.Cut(l.text, ":")
-		if !ok || strings.TrimSpace(name) != name || name == "" {
+		if !ok || strings.TrimSpace(name) != name || name == "" || name[0] == '-' {
 			if s := strings.TrimSpace(l.text); s != "" && s[0] != '#' && !r.carryLimit(above,
-				source.Text(strings.TrimLeft(s, "- "), l.at)) {
+				source.Text(strings.TrimSpace(strings.TrimPrefix(s, "-")), l.at)) {
 				r.notCarried(l.at, "the line "+source.Quote(s)+" of the front matter")
 			}
 			continue
+		}
+		if limitOf(name) == checks {
+			if v, last := r.yamlValue(i); v != nil {
+				r.warnUnused(source.Text(name, l.at), v)
+				i = last
+				continue
+			}
 		}
 		if c := strings.Index(value, " #"); c >= 0 {
 			value = value[:c]
 		}
 		value = strings.Trim(strings.TrimSpace(value), `"'`)
 		above = source.Text(name, l.at)
-		switch at := l.at; name {
-		case "phase":
-			r.setOnce(&r.number, phrase{value, at}, "phase")
-		case "title":
-			r.setOnce(&r.title, phrase{value, at}, "title")
-		case "goal":
-			r.request = append(r.request, phrase{value, at})
-		case "estimated_tokens":
-			r.addTokens(phrase{value, at})
-		case "wave_count":
-			r.waveCount = source.Text(value, at)
-		case "task_count":
-			r.taskCount = source.Text(value, at)
-		default:
-			if value != "" && value != "[]" && value != "{}" && value != "null" &&
-				!r.carryLimit(above, source.Text(value, at)) {
-				r.notCarried(at, source.Quote(name)+" of the front matter")
-			}
+		if value != "" && value != "[]" && value != "{}" && value != "null" {
+			r.phaseField(above, source.Text(value, l.at))
 		}
 	}
 	r.Error(0, plan.CodeSyntax, "the front matter is not closed; end it with a line ---")
 	return len(r.lines)
+}
+
+// yamlValue reads the value of a field of the front matter as YAML, and returns the index of its last line. The value
+// is nil if it is no YAML.
+func (r *phaseReader) yamlValue(i int) (v *source.Node, last int) {
+	for last = i; last+1 < len(r.lines); last++ {
+		text := r.lines[last+1].text
+		if strings.TrimSpace(text) == "---" || text != "" && !strings.ContainsAny(text[:1], " \t-#") {
+			break
+		}
+	}
+	tree := source.NewYAML(r.src[r.lines[i].at:r.lines[last].end])
+	size := source.MaxNodes
+	root := source.ReadTree(tree, tree.Next(), &size)
+	if root == nil || root.Kind != source.KindObject || len(root.Items) != 2 {
+		return nil, i
+	}
+	var locate func(n *source.Node)
+	locate = func(n *source.Node) {
+		n.At = r.lines[min(i+tree.Pos(n.At).Line-1, last)].at
+		for _, item := range n.Items {
+			locate(item)
+		}
+	}
+	locate(root)
+	return root.Items[1], last
 }
 
 // section reads the text below a heading, and returns the index of the first line after it.
@@ -214,7 +236,7 @@ func (r *phaseReader) section(i, level int, text string) int {
 			r.title = phrase{text, head.at}
 		}
 	case strings.TrimSpace(body) != "" && limitOf(text) != limitsNothing:
-		r.limitSection(source.Text(text, head.at), r.lines[i+1:end])
+		r.limitSection(source.Text(text, head.at), i+1, end)
 		return end
 	case strings.TrimSpace(body) != "":
 		r.linesNotCarried(i, end, "the section "+source.Quote(text))
@@ -289,13 +311,22 @@ func (r *phaseReader) task(i int) int {
 	return len(r.lines)
 }
 
-// limitSection carries the lines below a heading over, each as a limit.
-func (r *phaseReader) limitSection(head *source.Node, lines []markdownLine) {
-	for _, l := range lines {
-		p, _, _, ok := l.listItem()
-		if !ok {
-			p = phrase{strings.TrimSpace(l.text), l.at}
+// limitSection carries the list items, lines and fenced blocks below a heading over, each as a limit.
+func (r *phaseReader) limitSection(head *source.Node, i, end int) {
+	for i < end {
+		l := r.lines[i]
+		p, _, _, item := l.listItem()
+		switch {
+		case l.code && strings.HasPrefix(strings.TrimSpace(l.text), "<!--"):
+			i = r.codeBlock(i)
+			continue
+		case l.code:
+			i, p.text = r.fence(i)
+		default:
+			if i++; !item && strings.TrimSpace(l.text) != "---" {
+				p.text = strings.TrimSpace(l.text)
+			}
 		}
-		r.carryLimit(head, source.Text(p.text, p.at))
+		r.carryLimit(head, source.Text(p.text, cmp.Or(p.at, l.at)))
 	}
 }

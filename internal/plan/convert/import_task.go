@@ -148,7 +148,7 @@ func (r *phaseReader) body(t *importedTask, body string, at source.Location) {
 				clipText(name, 40))
 			return
 		}
-		r.readSection(t, strings.ToLower(name), body[from:from+n], at+source.Location(from))
+		r.readSection(t, name, body[from:from+n], at+source.Location(from))
 		i = from + n + len("</"+name+">")
 	}
 }
@@ -176,7 +176,7 @@ func (r *phaseReader) readSection(t *importedTask, name, text string, at source.
 	if strings.EqualFold(clean, "none") {
 		clean = ""
 	}
-	switch name {
+	switch low := strings.ToLower(name); low {
 	case "files":
 		r.files(t, text, at)
 	case "action", "description":
@@ -197,7 +197,7 @@ func (r *phaseReader) readSection(t *importedTask, name, text string, at source.
 		case limitsMoney, forbids:
 			r.limitLost(at, name)
 		}
-		t.section(strings.ToUpper(name[:1])+strings.ReplaceAll(name[1:], "_", " "), clean)
+		t.section(strings.ToUpper(low[:1])+strings.ReplaceAll(low[1:], "_", " "), clean)
 	}
 }
 

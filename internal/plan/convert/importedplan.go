@@ -96,6 +96,8 @@ type importedPlan struct {
 	at      source.Location
 
 	name      phrase
+	phase     phrase   // number of a phase plan
+	title     phrase   // of a phase plan
 	request   []phrase // paragraphs
 	criteria  []phrase
 	mustNot   []phrase

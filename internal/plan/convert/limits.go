@@ -4,7 +4,9 @@ package convert
 // one over refuses the file, because a run without it would do more than its author allowed.
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 
 	"wavex/internal/plan"
 	"wavex/internal/plan/source"
@@ -20,37 +22,55 @@ const (
 	checks
 )
 
-// limitOf returns the kind of limit that a name stands for, in any spelling: max_cost, "Max Cost" and maxCost are the same.
+// limitOf returns the kind of limit that the words of a name stand for: max_cost, "Max Cost" and maxCost are the same.
+// A cost without a maximum is no limit: tools record the cost of a task so.
 func limitOf(name string) limit {
-	low := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
+	words := nameWords(name)
 	has := func(parts ...string) bool {
-		for _, p := range parts {
-			if strings.Contains(low, p) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(words, " "+p+" ") })
 	}
-	switch low {
+	switch strings.TrimSpace(words) {
 	case "limit", "limits":
 		return limitsMoney
 	case "never", "dont", "donts":
 		return forbids
-	case "check", "test", "tests", "verify", "verification", "verifications", "validation", "acceptance", "criteria":
+	case "check", "test", "tests", "verify", "verification", "verifications", "validation", "acceptance", "must have",
+		"must haves", "musthaves", "acceptancecriteria":
 		return checks
 	}
 	switch {
-	case has("budget", "usd", "dollar", "maxspend", "spendlimit", "spending"), has("cost") && has("max", "limit"):
-		if has("estimate", "token", "context") {
-			return limitsNothing
-		}
+	case has("estimate", "estimated", "token", "tokens", "context"):
+	case has("budget", "budgets", "maxcost", "maxspend", "costlimit", "spendlimit", "maxbudget"),
+		has("max", "maximum", "limit", "limits", "cap") &&
+			has("cost", "costs", "usd", "dollar", "dollars", "spend", "spending"):
 		return limitsMoney
-	case has("mustnot", "mustnever", "donot", "forbid", "prohibit"):
+	}
+	switch {
+	case has("must not", "must nots", "mustnot", "must never", "do not", "donot", "forbid", "forbids", "forbidden",
+		"prohibit", "prohibits", "prohibited", "prohibition", "prohibitions"):
 		return forbids
-	case strings.HasSuffix(low, "checks"), strings.HasSuffix(low, "criteria"):
+	case strings.HasSuffix(words, " checks "), strings.HasSuffix(words, " criteria "):
 		return checks
 	}
 	return limitsNothing
+}
+
+// nameWords returns the words of a name in lower case, each between two blanks.
+func nameWords(name string) string {
+	var b strings.Builder
+	letters := []rune(strings.NewReplacer("'", "", "’", "").Replace(name))
+	for i, c := range letters {
+		begins := i > 0 && unicode.IsLower(letters[i-1]) || // maxCost; USDLimit, but NOTs is one word
+			i+2 < len(letters) && unicode.IsLower(letters[i+1]) && unicode.IsLower(letters[i+2])
+		switch {
+		case !unicode.IsLetter(c) && !unicode.IsDigit(c):
+			c = ' '
+		case unicode.IsUpper(c) && begins:
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return " " + strings.Join(strings.Fields(b.String()), " ") + " "
 }
 
 // says reports whether a value can be a limit: not null, false, or an empty one.
@@ -85,7 +105,7 @@ func (f *importedPlan) carryLimit(name, v *source.Node) bool {
 // carryTaskLimit is like carryLimit, for a field of a task.
 func (f *importedPlan) carryTaskLimit(t *importedTask, name string, v *source.Node) bool {
 	switch kind := limitOf(name); {
-	case kind == limitsNothing || !says(v):
+	case kind == limitsNothing || !says(v) && (kind != checks || v.Kind == source.KindBool):
 		return false
 	case kind == checks:
 		for _, c := range v.Elements() {

@@ -87,6 +87,7 @@ func TestImportsLoseNoLimit(t *testing.T) {
 		`{"spec":"x","cost_limit":3,"steps":["a"]}`, `{"steps":[{"title":"a","limits":{"usd":1}}]}`,
 		phase("budget: 5\n", "", ""), phase("limits:\n  usd: 5\n", "", ""), phase("", ` budget="5"`, ""),
 		phase("", "", "<budget>5</budget>"), phase("", "", "<must_not>y</must_not>"),
+		phase("", "", "<maxCost>5</maxCost>"), phase("", "", "<mustNot>y</mustNot>"),
 		phase("", "", "") + "## Budget\n\n$5\n", "### T-001: x\n<!-- budget: 5 -->\n",
 	} {
 		out, form, ds := Import("p", []byte(text), plan.Options{})
@@ -107,6 +108,11 @@ func TestImportsLoseNoLimit(t *testing.T) {
 		`{"phase":1,"tasks":[{"id":1,"title":"x","checks":[{"file":"W","text":"it is"}]}]}`,
 		`{"stories":[{"id":1,"title":"x","successCriteria":["W"]}]}`, `{"steps":[{"title":"a","check":"W"}]}`,
 		phase("verification: W\n", "", ""), phase("checks:\n  - W\n", "", ""), phase("must_not:\n- W\n", "", ""),
+		phase("checks:\n- run: W\n", "", ""), phase("must_not:\n- W in: any table\n", "", ""),
+		phase("must_not:\n- Do not touch: W\n", "", ""), phase("verification: a: W\n", "", ""),
+		phase("verification:\n- a: b: W\n", "", ""), phase("must_haves: [x, W]\n", "", ""),
+		phase("must_haves:\n\n  truths:\n  - x # y\n  artifacts:\n  - path: W\n", "", ""),
+		phase("", "", "<acceptanceCriteria>W</acceptanceCriteria>"),
 		phase("", ` verify="W"`, ""), phase("", "", "<acceptance_criteria>W</acceptance_criteria>"),
 		phase("", "", `<verify><check file="W">it is</check></verify>`),
 		phase("", "", "") + "## Verification\n\n- [ ] W\n", phase("", "", "") + "## Must not\n\n- W\n",
@@ -128,6 +134,78 @@ func TestImportsLoseNoLimit(t *testing.T) {
 		}
 		if !in {
 			t.Errorf("a limit is lost: %v\n%s", ds, text)
+		}
+	}
+}
+
+// Only whole words make a name a limit, in any spelling.
+func TestNamesOfLimits(t *testing.T) {
+	t.Parallel()
+	for kind, names := range map[limit][]string{
+		limitsMoney: {"budget", "Budgets", "max_cost", "Max. Cost", "maxCostUSD", "USDLimit", "MAX-USD", "cost_cap",
+			"maxSpend", "limits", "spending limit", "maxcost", "max_dollars"},
+		forbids: {"must_not", "mustNots", "MUST NOTs", "mustnot", "mustNever", "do-not-touch", "Don'ts", "Never",
+			"forbiddenPaths", "prohibitions"},
+		checks: {"Acceptance Criteria", "acceptanceCriteria", "success_criteria", "healthChecks", "tests", "must_haves"},
+		limitsNothing: {"status_details", "statusDate", "Previous decisions", "Various documents", "focus_date", "Do nothing",
+			"cost_usd", "totalCostUSD", "usd", "dollars", "cost", "todoNotes", "capital costs", "paychecks", "token_budget",
+			"estimatedCostLimit", "contextBudget", "Unforbidding", "never_mind"},
+	} {
+		for _, name := range names {
+			if got := limitOf(name); got != kind {
+				t.Errorf("%q is a limit of kind %d, want %d", name, got, kind)
+			}
+			if kind != limitsNothing {
+				continue
+			}
+			for _, text := range []string{"phase: 1\ntasks:\n- {id: 1, title: x, " + name + ": 0}\n",
+				"stories:\n- {id: 1, title: x, passes: true, " + name + ": 0}\n- {id: 2, title: y}\n",
+				"<task id=\"1\">\n<action>x</action>\n</task>\n## " + name + "\n\n- y\n"} {
+				p, ds := parse("p", []byte(text), plan.Options{})
+				if p == nil || len(p.Criteria)+len(p.MustNot)+len(p.Tasks[0].Criteria) > 0 {
+					t.Errorf("%v\n%s", ds, text)
+				}
+			}
+		}
+	}
+}
+
+// Limits in front matter and below headings are the conditions that the same limits in JSON are, and no others.
+func TestLimitsOfPhasePlans(t *testing.T) {
+	t.Parallel()
+	const task = "<task id=\"1\">\n<action>x</action>\n</task>\n"
+	doc, _ := parse("p.json", []byte(`{"phase":1,"tasks":[{"id":1,"title":"x","verify":[]}],`+
+		`"must_haves":{"truths":["It is so: yes","b"],"artifacts":[{"path":"a.md","min_lines":30}]}}`), plan.Options{})
+	if len(doc.Tasks[0].Metadata) > 0 {
+		t.Errorf("an empty list of checks is in %v", doc.Tasks[0].Metadata)
+	}
+	list := func(conditions []plan.Condition) string {
+		var texts []string
+		for _, c := range conditions {
+			if c.Check != nil {
+				c.Text += " (" + c.Check.Run + ")"
+			}
+			texts = append(texts, c.Text)
+		}
+		return strings.Join(texts, "|")
+	}
+	for text, want := range map[string][2]string{
+		"---\nmust_haves:\n  truths:\n  - \"It is so: yes\"\n\n  - b\n  artifacts:\n    - path: a.md\n      min_lines: 30\n" +
+			"phase: 1\n---\n" + task: {list(doc.Criteria), ""},
+		"---\nmust_not:\n- Delete data: any table\n- --force on main\n---\n" + task: {"",
+			"Delete data: any table|--force on main"},
+		task + "## Must not\n\n- a\n\n<!-- b -->\n---\n": {"", "a"},
+		task + "## Never\n```\nrm a\n\nrm b\n```\n- c\n": {"", "``` rm a rm b ```|c"},
+		task + "## Checks\n```bash\nnpm test\n```\n~~~sh x\ngo vet\n~~~\n---\n": {
+			"npm test (npm test)|~~~sh x go vet ~~~", ""},
+		task + "## Checks\n```\n```\n- a\n":                {"a", ""},
+		task + "## Checks\n```bash\nnpm test\nnpm start\n": {"```bash npm test npm start", ""},
+	} {
+		for _, ends := range []string{"\n", "\r\n"} {
+			p, ds := parse("p.md", []byte(strings.ReplaceAll(text, "\n", ends)), plan.Options{})
+			if p == nil || list(p.Criteria) != want[0] || list(p.MustNot) != want[1] {
+				t.Errorf("%v\n%s\n%+v", ds, text, p)
+			}
 		}
 	}
 }
