@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"wavex/internal/event"
+	"wavex/internal/plan"
 	"wavex/runner"
 )
 
@@ -54,12 +55,18 @@ func breakerOfRun(s *State, i int, r runner.Result) *event.Stop {
 // or nil.
 func sharedError(s *State, i int, r runner.Result) *event.Stop {
 	tasks := s.tasksWithError(s.Plan.Tasks[i].ID, r)
-	n := len(tasks)
-	if s.Config.SameError == 0 || n < tasksOfOneError {
+	if s.Config.SameError == 0 || len(tasks) < tasksOfOneError {
 		return nil
 	}
-	return event.Trip(event.SameError, fmt.Sprintf("%d tasks in a row failed with the same error: %s: %s", n,
-		strings.Join(tasks, ", "), r.Reason), "look for a cause that they share; resume closes the breaker")
+	ids, then := "", "; resume closes the breaker"
+	for _, id := range tasks {
+		ids += " " + plan.ShellQuote(id)
+	}
+	if r.Outcome.Own() { // a resume tries only this task: the ones before are stopped
+		then = ", then: " + event.RetryCommand(ids[1:])
+	}
+	return event.Trip(event.SameError, fmt.Sprintf("%d tasks in a row failed with the same error: %s: %s", len(tasks),
+		strings.Join(tasks, ", "), r.Reason), "look for a cause that they share"+then)
 }
 
 // failureStreaks counts failures since an attempt was done.

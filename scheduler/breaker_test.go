@@ -145,7 +145,7 @@ func TestTroubleOfOneTask(t *testing.T) {
 	}
 }
 
-// Three tasks in a row whose streams break off twice pause the run.
+// Three tasks in a row whose streams break off twice pause the run. The first two are stopped, so a retry is advised.
 func TestStreamsOfSeveralTasksBreakOff(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
@@ -157,8 +157,9 @@ func TestStreamsOfSeveralTasksBreakOff(t *testing.T) {
 		b.runner.results[id] = []runner.Result{lost}
 	}
 	if end := b.run(t); end.ExitCode != 4 || end.Iterations != 6 || b.State.Stop.Breaker != event.SameError ||
-		!strings.HasPrefix(end.Reason, "3 tasks in a row") {
-		t.Errorf("ended as %+v", end)
+		!strings.HasPrefix(end.Reason, "3 tasks in a row") ||
+		b.State.Stop.Advice != "look for a cause that they share, then: wavex retry a b c" {
+		t.Errorf("ended as %+v, advice %q", end, b.State.Stop.Advice)
 	}
 }
 

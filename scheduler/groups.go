@@ -227,8 +227,7 @@ func decideGroupSpent(s *State) event.Body {
 func (s *State) unfunded(g *group) (tasks []int) {
 	for _, i := range g.plan.All() {
 		t := &s.Tasks[i]
-		if (t.Status == event.Pending || t.Status == event.Advising) && t.Slot < 0 && t.Turn == nil && t.Earlier == nil &&
-			s.Plan.Tasks[i].Command == "" && s.Selected(i) {
+		if s.canBlock(i) && t.Turn == nil && t.Earlier == nil && s.Plan.Tasks[i].Command == "" && s.Selected(i) {
 			tasks = append(tasks, i)
 		}
 	}
@@ -237,17 +236,13 @@ func (s *State) unfunded(g *group) (tasks []int) {
 
 // decideItemsFailed returns the failure of tasks for which a group has no money left.
 func decideItemsFailed(s *State, g *group, tasks []int) event.ItemsFailed {
-	items := map[int]bool{}
+	items, known := map[int]bool{}, map[string]bool{}
 	for _, i := range tasks {
 		_, last := s.itemOf(i)
-		items[last] = true
+		items[last], known[s.Plan.Tasks[i].ID] = true, true
 	}
 	e := event.ItemsFailed{Group: g.plan.ID, Reason: fmt.Sprintf("the budget of %s, %s, is used up", g.plan.ID,
 		g.plan.BudgetUSD)}
-	known := map[string]bool{}
-	for _, i := range tasks {
-		known[s.Plan.Tasks[i].ID] = true
-	}
 	for _, i := range tasks {
 		one := event.FailedItem{Task: s.Plan.Tasks[i].ID}
 		for _, id := range s.unfinishedDescendants(i, len(items)) {

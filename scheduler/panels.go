@@ -44,12 +44,6 @@ func decidePanels(s *State) (body event.Body, kept keptMoney) {
 	return nil, kept
 }
 
-// panelWaits reports whether a panel that is due waits for money.
-func (s *State) panelWaits(i int32) bool {
-	run, group := s.panelMoney(int(i))
-	return run || group != nil
-}
-
 // panelMoney returns the money that work holds and the panel of task i waits for: that of the run or the wave, and that
 // of the task's group.
 func (s *State) panelMoney(i int) (run bool, of *group) {

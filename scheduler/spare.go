@@ -129,8 +129,9 @@ func obsoleteSpares(s *State, now time.Time) []event.SpareStarted {
 		return nil
 	}
 	free := s.withoutSpares()
+	_, kept := decidePanels(s)
 	if s.Stop != nil || s.Phase == Ended || s.openQuestion != nil || now.Before(s.PauseUntil) ||
-		slices.ContainsFunc(s.queue.panels, s.panelWaits) ||
+		len(kept.groups) > 0 ||
 		reflect.TypeOf(decideNext(s, now)) != reflect.TypeOf(decideNext(free, now)) {
 		return s.openSpares
 	}
