@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"wavex/internal/gitwork"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/textfmt"
@@ -108,7 +109,7 @@ func isBelow(path, dir string) bool {
 // anyone may have made it one.
 func repositoryOf(dir string) string {
 	for top := dir; ; top = filepath.Dir(top) {
-		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil && !isShared(top) {
+		if gitwork.IsRepository(filepath.Join(top, ".git")) && !isShared(top) {
 			return top
 		}
 		if top == filepath.Dir(top) {

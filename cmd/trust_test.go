@@ -14,9 +14,11 @@ import (
 func TestIsOwn(t *testing.T) {
 	t.Parallel()
 	root := realPath(t.TempDir())
-	for _, dir := range []string{"a/repo/.git", "a/repo/sub", "a/repo-2", "a/none/sub", "shared/repo/.git",
-		"shared2/.git", "shared2/mine", "shared2/evil"} {
+	for _, dir := range []string{"a/repo/sub", "a/repo-2", "a/none/sub", "a/none/.git", "shared2/mine", "shared2/evil"} {
 		testrepo.Must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
+	}
+	for _, dir := range []string{"a/repo", "shared/repo", "shared2"} { // as in a worktree; the empty .git above is none
+		testrepo.Files{".git": "gitdir: elsewhere\n"}.Write(t, filepath.Join(root, dir))
 	}
 	for _, dir := range []string{"shared", "shared2"} {
 		testrepo.Must(t, os.Chmod(filepath.Join(root, dir), 0o777|os.ModeSticky))

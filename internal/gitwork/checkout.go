@@ -78,7 +78,7 @@ func findCheckout(ctx context.Context, g git, project string) (checkout, error) 
 // for one. It starts no git. It is exact for the git of this package, whose environment names no repository.
 func HasRepository(dir string) bool {
 	for dir = resolveLinks(dir); ; dir = filepath.Dir(dir) {
-		if isRepository(filepath.Join(dir, ".git")) {
+		if IsRepository(filepath.Join(dir, ".git")) {
 			return true
 		}
 		if dir == filepath.Dir(dir) {
@@ -87,9 +87,9 @@ func HasRepository(dir string) bool {
 	}
 }
 
-// isRepository reports whether git stops at a .git when it looks upward: at a file, and at a folder with a HEAD,
+// IsRepository reports whether git stops at a .git when it looks upward: at a file, and at a folder with a HEAD,
 // objects and refs, of which a worktree has the last two elsewhere. It passes by any other folder, as an empty one.
-func isRepository(dot string) bool {
+func IsRepository(dot string) bool {
 	st, err := os.Stat(dot)
 	if err != nil || !st.IsDir() {
 		return !errors.Is(err, fs.ErrNotExist)
