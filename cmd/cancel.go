@@ -60,7 +60,7 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 		std.tellPlace(filepath.Dir(string(in)))
 		return purgeRequest(ctx, in, o.wait, std)
 	}
-	p, err := findStoredRun(args, std)
+	p, err := findStoredRun(args, Stdio{})
 	if err != nil {
 		return err
 	}
@@ -68,6 +68,7 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 	if o.purge { // else the worktrees stay
 		gitwork.EnterMounts(filepath.Dir(string(in)), "")
 	}
+	std.tellPlace(filepath.Dir(string(in)))
 	if err := signalOwner(ctx, in, o.wait, std); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ Exit status: 0 the plan can run, 2 it cannot.`,
 		Example: "  wavex check plan.json\n  wavex check plan.yaml --output json",
 		Args:    optionalArg("a plan file"), ValidArgsFunction: completePlan,
 		RunE: func(c *cobra.Command, args []string) error {
-			path, err := planPath(args, std)
+			path, err := planPath(args)
 			if err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 		if r.Makespan, err = forecast.Simulate(p); err != nil {
 			return err
 		}
-		if r.Room, err = roomOf(ctx, p); err != nil {
+		if r.Room, err = roomOf(ctx, p, std); err != nil {
 			fmt.Fprintf(std.Err, "wavex: the size of worktrees is not known: %v\n", err)
 		}
 	}
@@ -147,12 +147,13 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 	return err
 }
 
-// roomOf returns the room of the worktrees of a plan, or nil.
-func roomOf(ctx context.Context, p *plan.Plan) (*gitwork.Room, error) {
+// roomOf returns the room of the worktrees of a plan, or nil, and says where the plan works.
+func roomOf(ctx context.Context, p *plan.Plan, std Stdio) (*gitwork.Room, error) {
 	dir, err := projectOf(p)
 	if err != nil {
 		return nil, nil // a run says so
 	}
+	std.tellPlace(dir)
 	r, known, err := workspace.MeasureRoom(ctx, p, dir, cmp.Or(p.Parallel, defaultParallel("claude")))
 	if !known {
 		return nil, err

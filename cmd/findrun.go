@@ -17,8 +17,8 @@ import (
 
 // This file finds the run that a command's arguments name.
 
-// planPath returns the plan file in args, or the default one, and says where that is.
-func planPath(args []string, std Stdio) (string, error) {
+// planPath returns the plan file in args, or the default one.
+func planPath(args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
@@ -26,9 +26,6 @@ func planPath(args []string, std Stdio) (string, error) {
 	if err == nil && path == "" {
 		err = usage("there is no plan here, neither plan.json nor plan.yaml nor plan.yml; " +
 			"name a plan file, or make one with: wavex new")
-	}
-	if filepath.IsAbs(path) {
-		std.tellPlace(filepath.Dir(path))
 	}
 	return path, err
 }
@@ -73,7 +70,7 @@ func groupError(p *plan.Plan, g *plan.Group) error {
 
 // findRun returns a run with the state of its journal and the current plan. args is empty (the last
 // run in .loop, see projectDir), a plan file (the last run in its project directory), or the id of a run in .loop.
-// Like the functions below it says where that is.
+// Like the functions below it says where that is; not so with an empty Stdio, before EnterMounts.
 func findRun(args []string, std Stdio) (*runlog.History, error) {
 	return loadRun(args, std, findLoopDir, runlog.Load)
 }

@@ -51,13 +51,16 @@ Exit status: 0 printed, 2 the plan has mistakes, or there is no such run.`,
 			if o.states || len(args) == 1 && runlog.ValidID(args[0]) {
 				return runGraphOfRun(args, o, std)
 			}
-			path, err := planPath(args, std)
+			path, err := planPath(args)
 			if err != nil {
 				return err
 			}
 			p, err := planfile.Read(path, "")
 			if err != nil {
 				return err
+			}
+			if dir, err := projectOf(p); err == nil {
+				std.tellPlace(dir)
 			}
 			return printGraph(p, nil, o, std)
 		},

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"wavex/internal/loop"
 	"wavex/internal/plan"
@@ -14,10 +15,9 @@ import (
 
 // This file finds the project directory of a command: where .loop is, and where tasks work.
 
-// projectDir returns the project directory for a plan file, or with path "" for a command that names none. It looks
-// from the current directory upward, to the top of the repository; without one, only in the current directory. A plan
-// works where its last run did, else in its own directory if that is above, else in the current directory. It does not
-// know defaults.dir of a plan.
+// projectDir returns the project directory for a plan file, or with path "" for a command that names none. It looks in
+// the directories of upward. A plan works where it ran last, else in its own directory if that is one of them, else in
+// the current directory. It does not know defaults.dir of a plan.
 func projectDir(path string) (string, error) {
 	dirs, err := upward()
 	if err != nil {
@@ -45,18 +45,25 @@ func projectAt(dir string) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// dirOfPlan returns the project directory for the plan file at path. dirs is the result of upward.
+// dirOfPlan returns the project directory for the plan file at path. dirs is the result of upward. A plan above them
+// may have run in its own directory as well.
 func dirOfPlan(path string, dirs []string) string {
-	above := slices.IndexFunc(dirs[1:], func(dir string) bool { return sameDir(dir, folderOf(path)) }) + 1
-	if above == 0 && hasJournal(dirs[0]) {
-		return dirs[0] // saves reading the journal
+	here := realPath(dirs[0])
+	own := folderOf(path, here)
+	at := slices.IndexFunc(dirs, func(dir string) bool { return sameDir(dir, own) })
+	if at < 0 && isBelow(here, own) && !isShared(own) {
+		dirs = append(dirs, own)
+	}
+	best, newest := dirs[max(at, 0)], time.Time{}
+	if !slices.ContainsFunc(dirs, func(dir string) bool { return dir != best && hasJournal(dir) }) {
+		return best // saves reading the journal
 	}
 	for _, dir := range dirs {
-		if hasJournal(dir) && hasRunOf(dir, path) {
-			return dir
+		if t := lastRunOf(path, dir); t.After(newest) {
+			best, newest = dir, t
 		}
 	}
-	return dirs[above]
+	return best
 }
 
 // projectOf returns the project directory of a plan: its defaults.dir, relative to its file, else that of projectDir.
@@ -85,7 +92,8 @@ func defaultPlan() (string, error) {
 	return "", nil
 }
 
-// upward returns the current directory and those above it up to the top of its repository.
+// upward returns the current directory and those above it up to the top of its repository, below the user's home: a
+// repository of the home's settings has no projects in it.
 func upward() ([]string, error) {
 	here, err := os.Getwd()
 	if err != nil {
@@ -95,8 +103,9 @@ func upward() ([]string, error) {
 	if realPath(top) != repositoryOf(realPath(here)) {
 		top = here // a link led out of the repository
 	}
+	home, _ := os.UserHomeDir()
 	dirs := []string{here}
-	for dir := here; dir != top; {
+	for dir := here; dir != top && !sameDir(filepath.Dir(dir), home); {
 		dir = filepath.Dir(dir)
 		dirs = append(dirs, dir)
 	}
@@ -109,16 +118,27 @@ func hasJournal(dir string) bool {
 	return err == nil
 }
 
-// hasRunOf reports whether the last run in a directory is one of the plan at path. An unreadable journal has none.
-func hasRunOf(dir, path string) bool {
-	events, err := runlog.Read(loop.In(dir))
-	last := runlog.Last(events)
-	return err == nil && last != nil && planfile.SamePath(realPath(last.In(loop.In(dir)).Plan), realPath(path))
+// lastRunOf returns when the plan at path was last started or resumed in a directory, or the zero time. A damaged
+// journal has the runs before the damage.
+func lastRunOf(path, dir string) (last time.Time) {
+	in := loop.In(dir)
+	events, _ := runlog.Read(in)
+	for n, e := range events {
+		run := runlog.Last(events[n : n+1])
+		if run != nil && planfile.SamePath(realPath(run.In(in).Plan), realPath(path)) {
+			last = e.Time
+		}
+	}
+	return last
 }
 
-// folderOf returns the directory that the plan at path belongs to: a plan in .loop belongs to the project.
-func folderOf(path string) string {
-	dir := filepath.Dir(realPath(path))
+// folderOf returns the directory that the plan at path, relative to here, belongs to: a plan in .loop belongs to the
+// project, and a link to where it is.
+func folderOf(path, here string) string {
+	dir := realPath(filepath.Dir(path))
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(here, dir)
+	}
 	if filepath.Base(dir) == loop.Name {
 		dir = filepath.Dir(dir)
 	}
@@ -160,11 +180,9 @@ func pathFromAnywhere(path string) (string, error) {
 
 // tellPlace says once where a command works, if that is not the current directory.
 func (s Stdio) tellPlace(dir string) {
-	if dir == "" || sameDir(dir, ".") || s.told != nil && *s.told {
+	if s.told == nil || *s.told || dir == "" || sameDir(dir, ".") {
 		return
 	}
-	if s.told != nil {
-		*s.told = true
-	}
+	*s.told = true
 	fmt.Fprintln(s.Err, "wavex: working in "+dir)
 }

@@ -283,7 +283,7 @@ func (q *requestCommand) projectList() string { return tasklist.NameOf(q.dir) }
 
 // runTaskList runs an existing task list with the settings of the menu.
 func (q *requestCommand) runTaskList(ctx context.Context, name string) error {
-	path, err := planOrListPath(nil, name, q.std)
+	path, err := planOrListPath(nil, name)
 	if err != nil {
 		return err
 	}

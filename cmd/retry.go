@@ -28,7 +28,7 @@ values unless given; +N raises one.
 			if err != nil {
 				return err
 			}
-			if o.only, err = retriedTasks(args, std); err != nil {
+			if o.only, err = retriedTasks(args); err != nil {
 				return err
 			}
 			return runPlan(c.Context(), o, std)
@@ -39,8 +39,8 @@ values unless given; +N raises one.
 }
 
 // retriedTasks returns the ids of tasks of the last run here, which must not be completed.
-func retriedTasks(names []string, std Stdio) ([]string, error) {
-	past, err := findRunWithPlan(nil, std)
+func retriedTasks(names []string) ([]string, error) {
+	past, err := findRunWithPlan(nil, Stdio{}) // the run says where
 	if err != nil {
 		return nil, err
 	}

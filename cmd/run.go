@@ -86,12 +86,12 @@ func newRun(std Stdio) *cobra.Command {
 		Long: `run carries out a plan: wave by wave, each task by a headless claude process
 of its own, within the budget, and verified by wavex itself. What happens is
 kept in .loop/ of the project directory: the plan's defaults.dir, or where the
-plan ran last, or its own directory if that is above, else the current one. Only
-directories up to the top of the repository count. An unfinished run of the same
-plan is continued. Tasks that an earlier run completed do not run again while
-they are up to date; --fresh runs everything again. --only TASK runs a task and
-its blockers, and leaves the rest for later. The first run in a project says
-that .loop is written; the end of the first complete one asks on a terminal
+plan ran last, or its own directory if that is above, else the current one.
+Above reaches to the repository's top, not to home. An unfinished run of the
+same plan is continued. Tasks that an earlier run completed do not run again
+while they are up to date; --fresh runs everything again. --only TASK runs a
+task and its blockers, and leaves the rest for later. The first run in a project
+says that .loop is written; the end of the first complete one asks on a terminal
 whether to delete .loop, unless --yes is given.
 
 Without PLAN it takes plan.json, plan.yaml or plan.yml, here or above.
@@ -106,7 +106,7 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 		Args: optionalArg("a plan file"), ValidArgsFunction: completePlan,
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
-			if o.planPath, err = planOrListPath(args, o.taskList, std); err != nil {
+			if o.planPath, err = planOrListPath(args, o.taskList); err != nil {
 				return err
 			}
 			if o.resume && o.fresh {

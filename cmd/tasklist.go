@@ -18,7 +18,7 @@ import (
 
 // planOrListPath returns the source of a run: a plan file, the list of the flag, the list of the
 // environment, or the default plan file.
-func planOrListPath(args []string, list string, std Stdio) (path string, err error) {
+func planOrListPath(args []string, list string) (path string, err error) {
 	switch {
 	case len(args) == 1 && list != "":
 		return "", usage(
@@ -29,7 +29,7 @@ func planOrListPath(args []string, list string, std Stdio) (path string, err err
 		list = os.Getenv(tasklist.EnvVar)
 	}
 	if list == "" {
-		return planPath(nil, std)
+		return planPath(nil)
 	}
 	l, err := tasklist.Open(list, os.Getenv)
 	if err != nil {

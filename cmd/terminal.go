@@ -27,7 +27,7 @@ type Stdio struct {
 	// and Err are terminals and CI is not set.
 	Terminal func() bool
 
-	told      *bool  // tellPlace has said where the command works; nil: it says it each time
+	told      *bool  // tellPlace has said where the command works; nil: it says nothing
 	dial      dialer // connects with an engine of workers; nil: with Temporal
 	unguarded bool   // no guard process is started, since this program is none
 }

@@ -124,7 +124,7 @@ func openVerification(ctx context.Context, args []string, o *verifyOptions, std 
 		return nil, err
 	}
 	v := &inspect.Inspection{Redactor: secret.New(os.Environ()), Warn: std.Err}
-	past, err := findRun(args, std)
+	past, err := findRun(args, Stdio{})
 	var none *usererr.UsageError
 	switch {
 	case err == nil:
@@ -150,6 +150,7 @@ func openVerification(ctx context.Context, args []string, o *verifyOptions, std 
 			return nil, err
 		}
 	}
+	std.tellPlace(v.Dir)
 	r := invocation{opts: o.run, std: std, plan: v.Plan}
 	if v.State != nil && hasPlan(runlog.Last(v.Events), v.Dir, v.Plan) {
 		r.agreed = v.Dir
