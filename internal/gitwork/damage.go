@@ -2,6 +2,7 @@ package gitwork
 
 import (
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"context"
 	"crypto/sha1"
@@ -29,7 +30,7 @@ import (
 // clearDamage removes the damaged files of the run's refs and of its worktrees' folders in the repository, and moves
 // damaged objects and packs aside.
 func (m *Manager) clearDamage(ctx context.Context, since time.Time) error {
-	return errors.Join(m.clearAdminDirs(), m.clearRefs(), m.clearObjects(since), m.clearPacks(ctx, since))
+	return errors.Join(m.clearAdminDirs(), m.clearRefs(), m.clearObjects(ctx, since), m.clearPacks(ctx, since))
 }
 
 // clearAdminDirs removes the folders of the run's worktrees in the repository without a usable HEAD or commondir, for
@@ -87,7 +88,7 @@ func (m *Manager) clearRefs() error {
 }
 
 // clearObjects moves the files of objects aside whose content is not that of their name.
-func (m *Manager) clearObjects(since time.Time) error {
+func (m *Manager) clearObjects(ctx context.Context, since time.Time) error {
 	paths, err := m.newFiles("[0-9a-f][0-9a-f]", since)
 	for _, path := range paths {
 		id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
@@ -99,7 +100,7 @@ func (m *Manager) clearObjects(since time.Time) error {
 			m.repaired.damaged = append(m.repaired.damaged, id)
 			err = m.setAside(path)
 		}
-		if err != nil {
+		if err = cmp.Or(context.Cause(ctx), ignoreGone(err)); err != nil {
 			return err
 		}
 	}
@@ -129,31 +130,63 @@ func (m *Manager) clearPacks(ctx context.Context, since time.Time) error {
 		if !isPack {
 			continue
 		}
-		whole, err := isWholeFile(path, m.idSize())
-		if err != nil {
+		if err := cmp.Or(context.Cause(ctx), ignoreGone(m.clearPack(ctx, name))); err != nil {
 			return err
 		}
-		indexed, err := isWholeFile(name+".idx", m.idSize())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	}
+	return err
+}
+
+// clearPack is clearPacks for one pack, by its path without the suffix. It keeps whole files beside the pack: another
+// git may be writing them.
+func (m *Manager) clearPack(ctx context.Context, name string) error {
+	made := true // the files that are made of the pack are there
+	for _, other := range []string{".idx", ".rev"} {
+		whole, err := isWholeFile(name+other, m.idSize())
+		gone := errors.Is(err, fs.ErrNotExist)
+		if err == nil && !whole {
+			err = os.Remove(name + other)
+		}
+		if ignoreGone(err) != nil {
 			return err
 		}
-		reversed, err := isWholeFile(name+".rev", m.idSize())
-		if reversed = reversed || errors.Is(err, fs.ErrNotExist); whole && indexed && reversed {
-			continue
-		}
-		for _, other := range []string{".idx", ".rev"} { // both are made of the pack
-			if err := os.Remove(name + other); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-		if whole {
-			err = m.g.run(ctx, "index-pack", path)
-		} else {
-			err = m.setAside(path)
-		}
-		if err != nil {
-			return err
-		}
+		made = made && (whole || gone && other == ".rev")
+	}
+	end := lastBytes(name+".pack", m.idSize())
+	if made && end != nil && bytes.HasPrefix(lastBytes(name+".idx", 2*m.idSize()), end) {
+		return nil
+	}
+	whole, err := isWholeFile(name+".pack", m.idSize())
+	switch {
+	case err != nil || whole && made:
+		return err
+	case whole:
+		return m.g.run(ctx, "index-pack", name+".pack")
+	}
+	return errors.Join(m.setAside(name+".pack"), ignoreGone(os.Remove(name+".idx")), ignoreGone(os.Remove(name+".rev")))
+}
+
+// lastBytes returns the last bytes of a file, or nil if it has fewer or cannot be read.
+func lastBytes(path string, size int) []byte {
+	f, err := safefile.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // read only
+	end := make([]byte, size)
+	if _, err = f.Seek(-int64(size), io.SeekEnd); err == nil {
+		_, err = io.ReadFull(f, end)
+	}
+	if err != nil {
+		return nil
+	}
+	return end
+}
+
+// ignoreGone returns err unless it says that a file does not exist: git tidies up meanwhile.
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	return err
 }
@@ -255,10 +288,11 @@ func (m *Manager) mendCheckout(ctx context.Context, since time.Time) error {
 func (m *Manager) mendBranch(ctx context.Context, branch string) error {
 	path := filepath.Join(m.checkout.common, filepath.FromSlash(branch))
 	text, err := os.ReadFile(path)
-	if err == nil && isRefFile(text) {
+	damaged := err == nil
+	if damaged && isRefFile(text) {
 		return nil
 	}
-	if err != nil { // it may be in packed-refs
+	if !damaged { // it may be in packed-refs
 		if id, err := m.g.resolve(ctx, branch); err != nil || id != "" {
 			return err
 		}
@@ -266,7 +300,7 @@ func (m *Manager) mendBranch(ctx context.Context, branch string) error {
 		return err
 	}
 	log, err := os.ReadFile(filepath.Join(m.checkout.common, "logs", filepath.FromSlash(branch)))
-	if errors.Is(err, fs.ErrNotExist) && text == nil { // deleted, or it has no commit yet
+	if err != nil && !damaged { // deleted or renamed, perhaps to one below it, or it has no commit yet
 		return nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
