@@ -151,18 +151,14 @@ func (b *bundles) save(ctx context.Context, g git, base string) error {
 	return err
 }
 
-// discard removes the bundles, so that the next save saves all commits.
-func (b *bundles) discard() error {
+// restart makes the next save write all commits to the first file. It returns the bundles before that.
+func (b *bundles) restart() []bundle {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, f := range b.files {
-		if err := safefile.Remove(f.path); err != nil {
-			return err
-		}
-	}
+	old := b.files
 	b.files, b.size = nil, 0
 	clear(b.saved)
-	return nil
+	return old
 }
 
 // stop ends the saving of bundles.

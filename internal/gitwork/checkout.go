@@ -106,12 +106,23 @@ func Init(ctx context.Context, dir string, env []string) error {
 	return newGit(dir, env).run(ctx, "init", "-q")
 }
 
-// findCheckout finds the repository of the run's project. It returns an *Error if worktrees are not possible in it.
+// findCheckout finds the repository of the run's project and reads its settings. It returns an *Error if worktrees are
+// not possible in it.
 func (m *Manager) findCheckout(ctx context.Context) (err error) {
 	if m.checkout, err = findCheckout(ctx, m.g, m.opts.Project); err != nil {
 		return err
 	}
-	return m.checkout.readVersion(ctx, m.g)
+	if err = m.checkout.readVersion(ctx, m.g); err != nil {
+		return err
+	}
+	if m.settings, err = m.g.readSettings(ctx); err != nil {
+		return err
+	}
+	m.g = m.g.withSync(m.settings, m.checkout.version)
+	if m.g.co != nil {
+		m.g.co.g = m.g
+	}
+	return nil
 }
 
 // readVersion reads the version of git. It returns an *Error if worktrees need a newer one.

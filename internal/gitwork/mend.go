@@ -128,7 +128,7 @@ func (m *Manager) mendObjects(ctx context.Context, present map[string]string) er
 		return err
 	}
 	indexed, err := m.g.hasIndexed(ctx, m.opts.Record.Base)
-	if err != nil || indexed && len(whole) == len(needed) {
+	if err != nil || indexed && len(whole) == len(needed) && m.unintegrated(m.IntegratedTasks()) == nil {
 		return err
 	}
 	for _, f := range m.bundles.files {
@@ -237,9 +237,10 @@ func (m *Manager) giveUp(isWhole func(id string) bool) {
 			lost[task] = true
 		}
 	}
-	for task := range lost {
-		delete(m.opts.Record.Work, task)
+	for _, task := range m.unintegrated(integrated) {
+		lost[task] = true
 	}
+	maps.DeleteFunc(m.opts.Record.Work, func(task, id string) bool { return lost[task] || !isWhole(id) })
 	m.state.Parked = slices.DeleteFunc(m.state.Parked, func(t *tree) bool {
 		return lost[t.Task] || !isWhole(t.Base) || !isWhole(t.Commit)
 	})
@@ -255,6 +256,19 @@ func (m *Manager) giveUp(isWhole func(id string) bool) {
 		m.warn(fmt.Errorf("a failure of the machine has destroyed the commits of %s, in git and in %s: made again",
 			strings.Join(m.repaired.lost, ", "), loop.Name))
 	}
+}
+
+// unintegrated returns the tasks that are integrated on record only: a session that gave them up was cut off before it
+// recorded that.
+func (m *Manager) unintegrated(integrated map[string]bool) (tasks []string) {
+	for _, in := range m.opts.Record.Integrations {
+		for _, d := range in.Done {
+			if !integrated[d.Task] {
+				tasks = append(tasks, d.Task)
+			}
+		}
+	}
+	return tasks
 }
 
 // Lost returns the tasks whose work is on record and was lost in a failure of the machine.
@@ -327,8 +341,17 @@ func (m *Manager) mendBundles(ctx context.Context) error {
 	if !damaged {
 		return nil
 	}
-	if err := m.bundles.discard(); err != nil {
+	old := m.bundles.restart()
+	if err := m.saveBundle(ctx); err != nil || m.bundles.isBroken() {
 		return err
 	}
-	return m.saveBundle(ctx)
+	for _, f := range old {
+		if slices.ContainsFunc(m.bundles.files, func(b bundle) bool { return b.path == f.path }) {
+			continue
+		}
+		if err := safefile.Remove(f.path); err != nil {
+			return err
+		}
+	}
+	return nil
 }

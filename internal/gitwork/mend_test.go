@@ -186,6 +186,42 @@ func TestGivesUpLostWork(t *testing.T) {
 	equal(t, "the branch of the clone", to.git("rev-parse", "wavex/r1"), in.Commit)
 }
 
+// An integrated task whose own commit is lost stays integrated.
+func TestLostWorkOfIntegratedTask(t *testing.T) {
+	t.Parallel()
+	c := newCutRun(t)
+	c.record.Work["x"] = strings.Repeat("1", len(c.tip))
+	c.mustContinue(true)
+}
+
+// The work that a session gave up is lost for the next one as well, until the journal says so.
+func TestLostWorkIsTold(t *testing.T) {
+	t.Parallel()
+	c := newCutRun(t)
+	c.record.Integrations = append(c.record.Integrations, RecordedIntegration{Wave: 2, Commit: c.tip,
+		Done: verifiedTasks("late: ")})
+	c.record.Work["late"] = ""
+	for range 2 {
+		m, err := Open(t.Context(), c.options())
+		must(t, err)
+		equal(t, "lost", m.Lost(), []string{"late"})
+		must(t, m.Close(t.Context()))
+	}
+}
+
+// A branch that the user has renamed to one below it does not stop the run.
+func TestRenamedBranch(t *testing.T) {
+	t.Parallel()
+	for _, packed := range []bool{false, true} {
+		c := newCutRun(t)
+		c.git("branch", "-m", "main", "main/x")
+		if packed {
+			c.git("pack-refs", "--all")
+		}
+		equal(t, "lost", c.open(c.options()).Lost(), []string(nil))
+	}
+}
+
 // A branch of the user without a log is not guessed.
 func TestDamagedBranchWithoutLog(t *testing.T) {
 	t.Parallel()

@@ -301,10 +301,6 @@ func (m *Manager) prepareRepo(ctx context.Context) error {
 	if m.checkout.submodules, err = m.g.submodules(ctx); err != nil {
 		return err
 	}
-	if m.settings, err = m.g.readSettings(ctx); err != nil {
-		return err
-	}
-	m.g = m.g.withSync(m.settings, m.checkout.version)
 	if err := m.findName(ctx); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"maps"
 	"slices"
 
 	"wavex/internal/event"
@@ -18,6 +19,10 @@ func record(events []event.Event, p *plan.Plan, c event.Config) *gitwork.Record 
 		case event.RunStarted:
 			if r = nil; b.Config.Run == c.Run {
 				r = &gitwork.Record{Began: e.Time, Base: b.Config.Base, Work: map[string]string{}}
+			}
+		case event.RunResumed:
+			if r != nil && b.Edit != nil {
+				maps.DeleteFunc(r.Work, func(task, _ string) bool { return slices.Contains(b.Edit.Rerun, task) })
 			}
 		case event.AttemptEnded:
 			if r == nil {
