@@ -14,7 +14,7 @@ import (
 func Owned(path string) (project string, names []string, own int) {
 	names = strings.Split(filepath.Clean(path), string(filepath.Separator))
 	at := len(names) - 1
-	for at >= 0 && !isOwnName(names[at]) {
+	for at >= 0 && names[at] != Name && !strings.HasPrefix(names[at], Name+BackupMark) {
 		at--
 	}
 	if at < 0 {
@@ -28,10 +28,10 @@ func Owned(path string) (project string, names []string, own int) {
 	return project, names, ownedNames(names)
 }
 
-func isOwnName(name string) bool { return name == Name || strings.HasPrefix(name, Name+BackupMark) }
-
-// BackupMark follows Name in the names of backups.
-const BackupMark = ".bak-"
+const (
+	BackupMark = ".bak-" // follows Name in the names of backups
+	PartMark   = ".part" // follows MadeUp until the copy is complete
+)
 
 // ownedNames returns how many of names, of which the first is that of a Dir, are wavex's.
 func ownedNames(names []string) int {
@@ -39,7 +39,7 @@ func ownedNames(names []string) int {
 	switch {
 	case most > 3 && names[1] == trees && !strings.HasSuffix(names[2], ".bundles"):
 		return 3 // a working tree, or the trash, which has working trees
-	case most > 4 && names[1] == Runs && names[3] == MadeUp:
+	case most > 4 && names[1] == Runs && strings.TrimSuffix(names[3], PartMark) == MadeUp:
 		return 4
 	}
 	return most

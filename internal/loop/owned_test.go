@@ -25,6 +25,8 @@ func TestOwned(t *testing.T) {
 		"/p/.loop/worktrees/r.1/a":             {"/p", ".loop worktrees r.1 a", 3},
 		"/p/.loop/worktrees/r.bundles/1.next":  {"/p", ".loop worktrees r.bundles 1.next", 4},
 		"/p/.loop/runs/r/made-up/a":            {"/p", ".loop runs r made-up a", 4},
+		"/p/.loop/runs/r/made-up.part/a":       {"/p", ".loop runs r made-up.part a", 4},
+		"/p/.loop/runs/r/made-up.part":         {"/p", ".loop runs r made-up.part", 4},
 		"/p/.loop/worktrees/r.1/p/.loop/lock":  {"/p/.loop/worktrees/r.1/p", ".loop lock", 2},
 		"/p/.loop/runs/../worktrees/r.1/a/b/c": {"/p", ".loop worktrees r.1 a b c", 3},
 	} {

@@ -69,6 +69,9 @@ func TestLinksOfTheUser(t *testing.T) {
 	testrepo.Must(t, safefile.MkdirAll(filepath.Join(project, ".loop"), 0o700))
 	testrepo.Must(t, safefile.MkdirAll(filepath.Join(tree, "sub"), 0o700))
 	testrepo.Must(t, os.Symlink(filepath.Join(top, "real"), filepath.Join(tree, "link")))
+	part := filepath.Join(project, ".loop", "runs", "r", "made-up.part")
+	testrepo.Must(t, os.MkdirAll(part, 0o700))
+	testrepo.Must(t, os.Symlink("CLAUDE.md", filepath.Join(part, "AGENTS.md")))
 	testrepo.Must(t, safefile.CheckTree(filepath.Join(project, ".loop")))
 	testrepo.Must(t, safefile.CheckPath(filepath.Join(tree, "link", "data")))
 	if text, err := safefile.Read(filepath.Join(tree, "link", "data"), 9); string(text) != "hello" {

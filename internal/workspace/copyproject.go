@@ -26,7 +26,7 @@ func CopyProject(ctx context.Context, dir, project string) error {
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	part := dir + ".part"
+	part := dir + loop.PartMark
 	if err := safefile.RemoveAll(part); err != nil {
 		return err
 	}
@@ -50,5 +50,5 @@ func CopyProject(ctx context.Context, dir, project string) error {
 	if err == nil {
 		err = safefile.Rename(part, dir)
 	}
-	return err
+	return errors.Join(err, safefile.RemoveAll(part)) // after an error
 }
