@@ -14,7 +14,6 @@ import (
 	"wavex/internal/exhaustion"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
-	"wavex/internal/safefile"
 	"wavex/internal/usererr"
 )
 
@@ -83,9 +82,6 @@ func reportError(std Stdio, err error) event.ExitCode {
 		return exitUsage
 	case errors.As(err, &use):
 		fmt.Fprintln(std.Err, "wavex: "+use.Error())
-		return exitUsage
-	case errors.Is(err, safefile.ErrLink):
-		fmt.Fprintln(std.Err, "wavex: "+err.Error())
 		return exitUsage
 	case errors.As(err, &blocked), errors.As(err, &locked), errors.As(err, &version), errors.As(err, &corrupt),
 		errors.As(err, &write), errors.As(err, &path), errors.As(err, &link), errors.As(err, &call):

@@ -14,6 +14,7 @@ import (
 	"wavex/internal/journal"
 	"wavex/internal/plan"
 	"wavex/internal/run"
+	"wavex/internal/safefile"
 )
 
 // An error of writing is printed once, with advice, and its exit code says that a person must act.
@@ -23,7 +24,7 @@ func TestUnwritableFileErrors(t *testing.T) {
 	loop := filepath.Join(project, ".loop")
 	log := filepath.Join(loop, "journal.jsonl")
 	inv := &invocation{plan: &plan.Plan{Path: "my plan.json"}}
-	stopped := func(err syscall.Errno) error {
+	stopped := func(err error) error {
 		return inv.exitError(run.Result{}, &journal.WriteError{Path: log, Err: &fs.PathError{Op: "write",
 			Path: log, Err: err}})
 	}
@@ -45,6 +46,9 @@ func TestUnwritableFileErrors(t *testing.T) {
 			[]string{"was stopped; the quota on the disk of " + log + " is used up; free some space there"}},
 		"a folder that is read-only by now": {stopped(syscall.EROFS),
 			[]string{"was stopped; put that right, then continue with: wavex resume 'my plan.json'"}},
+		"a .loop that is a link by now": {stopped(safefile.ErrLink),
+			[]string{"it is a link", "was stopped; put that right, then continue with: wavex resume 'my plan.json'"}},
+		"a link in the middle of a request": {&fs.PathError{Op: "open", Path: loop, Err: safefile.ErrLink}, nil},
 		"a file elsewhere that may not be read": {&fs.PathError{Op: "open", Path: filepath.Join(project, "x.loop", "y"),
 			Err: syscall.EACCES}, nil},
 		"a folder that cannot be moved": {fmt.Errorf("moving: %w", &os.LinkError{Op: "rename", Old: loop, New: "x",

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +20,9 @@ import (
 // checkLoop returns an error if a file of a .loop directory is a link, or if git tracks one. Every command that writes
 // there calls it before it reads.
 func checkLoop(ctx context.Context, in loop.Dir) error {
-	if err := safefile.CheckTree(string(in)); err != nil {
+	if err := safefile.CheckTree(string(in)); errors.Is(err, safefile.ErrLink) {
+		return usage("%s", err) // later, work may have been paid for, and it is no mistake in the call
+	} else if err != nil {
 		return err
 	}
 	if _, err := os.Lstat(string(in)); err != nil {

@@ -204,10 +204,10 @@ ln -s '%[3]s' "$at"
 				mustIn(t, dir, "git", "init", "-q")
 				mustIn(t, dir, "git", "add", "plan.json")
 				mustIn(t, dir, "git", "commit", "-qm", "x")
-				_, out := in(t, dir, wavex, "run", "plan.json", "--agent", "rehearse", "--yes", "--isolation", isolation,
+				code, out := in(t, dir, wavex, "run", "plan.json", "--agent", "rehearse", "--yes", "--isolation", isolation,
 					"--max-retries", "1", "--counsel", "off", "--trust")
-				if strings.Contains(out, "internal error") {
-					t.Error(out)
+				if code == 2 || strings.Contains(out, "internal error") {
+					t.Errorf("exit code %d\n%s", code, out)
 				}
 				if strings.Contains(out, "nothing was started") {
 					t.Fatal(out)
