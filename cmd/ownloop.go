@@ -17,8 +17,8 @@ import (
 // This file refuses a .loop that others have made: a repository that was cloned may have brought it. Its links may lead
 // to any directory, and its records may name any work.
 
-// checkLoop returns an error if a file of a .loop directory is a link, or if git tracks one. Every command that writes
-// there calls it before it reads.
+// checkLoop returns an error if a file of a .loop directory is a link, or if git tracks one other than the user's
+// experts and .gitignore. Every command that writes there calls it before it reads.
 func checkLoop(ctx context.Context, in loop.Dir) error {
 	if err := safefile.CheckTree(string(in)); errors.Is(err, safefile.ErrLink) {
 		return usage("%s", err) // later, work may have been paid for, and it is no mistake in the call
@@ -30,7 +30,8 @@ func checkLoop(ctx context.Context, in loop.Dir) error {
 	}
 	const most = 4 << 10 // bytes: one path
 	project, name := filepath.Split(string(in))
-	tracked, err := gitwork.Read(ctx, filepath.Clean(project), nil, most, "ls-files", "-z", "--", ":(literal)"+name)
+	tracked, err := gitwork.Read(ctx, filepath.Clean(project), nil, most, "ls-files", "-z", "--", ":(literal)"+name,
+		":(exclude,glob)"+name+"/"+loop.Gitignore, ":(exclude,glob)"+name+"/"+loop.Experts+"/*.md")
 	path, _, _ := strings.Cut(tracked, "\x00")
 	if err != nil || path == "" { // without a repository, or without git, it tracks nothing
 		return nil

@@ -179,6 +179,40 @@ func TestTrackedLoopIsRefused(t *testing.T) {
 	mustIn(t, dir, wavex, "cancel")
 }
 
+// A clone of a repository that tracks the files of .loop that are the user's works, in each kind of isolation.
+func TestTrackedExpertsAreTaken(t *testing.T) {
+	t.Parallel()
+	original, _ := unfinished(t)
+	check(t, os.Mkdir(filepath.Join(original, ".loop", "experts"), 0o755))
+	check(t, os.WriteFile(filepath.Join(original, ".loop", "experts", "mine.md"), []byte(`---
+name: mine
+aspects: [x]
+failures: [any]
+files: [go]
+---
+Look twice.
+`), 0o600))
+	mustIn(t, original, "git", "add", "-f", ".loop/experts", ".loop/.gitignore")
+	mustIn(t, original, "git", "commit", "-qm", "experts")
+	mustIn(t, original, wavex, "cancel")
+	for _, isolation := range []string{"shared", "worktree"} {
+		dir := filepath.Join(t.TempDir(), "project")
+		mustIn(t, original, "git", "clone", "-q", original, dir)
+		code, out := in(t, dir, wavex, "run", "plan.json", "--agent", "rehearse", "--yes", "--isolation", isolation,
+			"--max-retries", "0", "--counsel", "off")
+		if code != 1 { // its second task fails
+			t.Errorf("%s: exit code %d\n%s", isolation, code, out)
+		}
+		mustIn(t, dir, wavex, "cancel")
+		mustIn(t, dir, "git", "diff", "--exit-code", "HEAD", "--", ".loop")
+		check(t, os.WriteFile(filepath.Join(dir, ".loop", "experts", "mine.txt"), nil, 0o600))
+		mustIn(t, dir, "git", "add", "-f", ".loop/experts")
+		if code, out := in(t, dir, wavex, "clean"); code != 2 || !strings.Contains(out, "mine.txt, and") {
+			t.Errorf("%s: exit code %d\n%s", isolation, code, out)
+		}
+	}
+}
+
 // A link that a task puts in the place of a part of .loop leads no later step of the run out of the project.
 func TestLinksDuringARun(t *testing.T) {
 	t.Parallel()
