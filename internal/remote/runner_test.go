@@ -881,7 +881,7 @@ func TestResumedInAnotherProtocol(t *testing.T) {
 	r := f.runner(dir)
 	r.Adopt("r-1", "a", 1)
 	if res := r.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken || res.Cost != req.Cap ||
-		!strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 3") {
+		!strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 4") {
 		t.Errorf("%+v", res)
 	}
 }
