@@ -90,7 +90,7 @@ func keepFolders(t *testing.T, home string) {
 }
 
 // goFlags lets projects with equal packages share what is compiled, whatever their folders.
-const goFlags = "GOFLAGS=-trimpath -vet=off"
+const goFlags = "GOFLAGS=-trimpath -vet=off -buildvcs=false"
 
 var goCache = sync.OnceValue(func() string {
 	out, err := exec.Command("go", "env", "GOCACHE").Output()

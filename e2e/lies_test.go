@@ -34,8 +34,8 @@ type scene struct {
 
 var (
 	plain = scene{agents: func() []*fakeapi.Agent { return fileWriters(1) }}
-	// lost has no successful attempt.
-	lost = scene{agents: plain.agents, exit: 5}
+	// lost has no successful attempt, so that its task is stopped.
+	lost = scene{agents: plain.agents, exit: 4}
 	// denied has a tool call without permission.
 	denied = scene{agents: steps(fakeapi.Use(fakeapi.Bash("touch elsewhere")).WithUsage(use), writesSheep, report("true"))}
 	// resumed has two attempts in one session.
