@@ -33,7 +33,7 @@ func TestTroubleOfOneTask(t *testing.T) {
 		says     string        // the CLI's own words
 		outcomes string        // of the task's attempts
 	}{
-		{"refusal", "", fakeapi.Reply{Text: "I cannot.", Stop: "refusal"}, "Start a new session to continue", "refused refused"},
+		{"refusal", "", fakeapi.Reply{Text: "I cannot.", Stop: "refusal"}, "new session", "refused refused"},
 		{"output limit", "", fakeapi.Reply{Text: "on and on", Stop: "max_tokens"}, "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
 			"refused refused"},
 		{"400", "", fakeapi.Fail(400, "messages.0: bad image"), "API Error: 400 messages.0: bad image", "refused"},
