@@ -43,7 +43,7 @@ func (t *turn) denyRules() (rules []denyRule) {
 		}
 		text, err := safefile.Read(path, settingsMax)
 		if err != nil {
-			continue // the CLI tells what is wrong with it
+			continue // the CLI reports the mistake
 		}
 		for _, rule := range gjson.GetBytes(text, "permissions.deny").Array() {
 			rules = append(rules, denyRule{strings.TrimSpace(rule.Str), path, filepath.Dir(filepath.Dir(path)), home})

@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"compress/zlib"
@@ -257,15 +258,19 @@ func isWholeFile(path string, size int) (bool, error) {
 }
 
 // endsWithDigest reports whether a text of so many bytes ends with the digest of the rest, as indexes and packs do, or
-// with zeros, as indexes may. size is the number of bytes of an id.
+// with zeros, as only the index of a checkout may (index.skipHash). size is the number of bytes of an id.
 func endsWithDigest(r io.Reader, length int64, size int) bool {
-	sum, end := newHash(size), make([]byte, size)
-	if _, err := io.CopyN(sum, r, length-int64(size)); err != nil || length <= int64(size) {
+	in, sum, end := bufio.NewReader(r), newHash(size), make([]byte, size)
+	mark, _ := in.Peek(len(indexMark)) // a shorter text ends with no digest
+	if _, err := io.CopyN(sum, in, length-int64(size)); err != nil || length <= int64(size) {
 		return false
 	}
-	_, err := io.ReadFull(r, end)
-	return err == nil && (bytes.Equal(end, sum.Sum(nil)) || bytes.Equal(end, make([]byte, size)))
+	_, err := io.ReadFull(in, end)
+	zeros := string(mark) == indexMark && bytes.Equal(end, make([]byte, size))
+	return err == nil && (zeros || bytes.Equal(end, sum.Sum(nil)))
 }
+
+const indexMark = "DIRC" // with which the index of a checkout begins
 
 // mendCheckout brings back the branch and the index of the user's checkout, which a delivery may have written last.
 func (m *Manager) mendCheckout(ctx context.Context, since time.Time) error {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -263,5 +264,21 @@ func TestTellsDamageOfUser(t *testing.T) {
 	problem(t, err, NoCommits)
 	if err == nil || !strings.Contains(err.Error(), "git fetch") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// A power cut may leave zeros at the end of a pack. Only the index of a checkout may have them in place of its digest.
+func TestEndsWithDigest(t *testing.T) {
+	t.Parallel()
+	zeros := strings.Repeat("\x00", 20)
+	digest := func(s string) string {
+		sum := newHash(20)
+		_, err := sum.Write([]byte(s))
+		must(t, err)
+		return string(sum.Sum(nil))
+	}
+	for text, want := range map[string]bool{"DIRC1" + zeros: true, "PACK1" + zeros: false, zeros + zeros: false,
+		"PACK1" + digest("PACK1"): true, "PACK2" + digest("PACK1"): false, "DI": false, "": false} {
+		equal(t, strconv.Quote(text), endsWithDigest(strings.NewReader(text), int64(len(text)), 20), want)
 	}
 }
