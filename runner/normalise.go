@@ -19,13 +19,13 @@ import (
 // paths of a task.
 type normaliser struct {
 	roots []string // absolute folders, removed from the front of paths
-	temp  string   // TMPDIR; "": only the usual places of temporary files
+	temp  string   // TMPDIR, one of the roots; "": only the usual places of temporary files
 }
 
 // newNormaliser returns the normaliser for a task that works in dir. It removes dir, the root of its
 // repository, and the attempt's folder, also by their paths without links.
 func newNormaliser(temp, dir, logDir string) normaliser {
-	n := normaliser{temp: temp}
+	n := normaliser{temp: strings.TrimRight(temp, "/")}
 	for top := dir; top != filepath.Dir(top); top = filepath.Dir(top) {
 		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
 			n.roots = append(n.roots, top)
@@ -40,6 +40,9 @@ func newNormaliser(temp, dir, logDir string) normaliser {
 		if real, err := filepath.EvalSymlinks(root); err == nil && real != root {
 			n.roots = append(n.roots, real)
 		}
+	}
+	if n.temp != "" {
+		n.roots = append(n.roots, n.temp) // it may lie in another root, or that in it
 	}
 	slices.SortFunc(n.roots, func(a, b string) int { return len(b) - len(a) })
 	return n
@@ -119,19 +122,20 @@ func (n normaliser) line(s string) string {
 	return strings.TrimRight(shortenRulers(s), " \t"+blank)
 }
 
-// cutRoots removes the roots.
+// cutRoots removes the roots. It replaces TMPDIR by the usual place of temporary files.
 func (n normaliser) cutRoots(s string) string {
 	for _, root := range n.roots {
-		s = replacePath(s, root, blank)
+		with := blank
+		if root == n.temp {
+			with = "/tmp"
+		}
+		s = replacePath(s, root, with)
 	}
 	return s
 }
 
 // cutTemp removes the parts of temporary paths that are chosen at random.
 func (n normaliser) cutTemp(s string) string {
-	if n.temp != "" {
-		s = replacePath(s, n.temp, "/tmp")
-	}
 	if !strings.Contains(s, "/tmp") && !strings.Contains(s, "/var/folders") {
 		return s
 	}

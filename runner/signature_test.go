@@ -53,7 +53,7 @@ func TestSameness(t *testing.T) {
 // Tokens that change by themselves are removed; values that look like them stay.
 func TestNormalise(t *testing.T) {
 	t.Parallel()
-	n := normaliser{roots: []string{"/src/app"}, temp: "/var/slots/3"}
+	n := normaliser{roots: []string{"/var/slots/3", "/src/app"}, temp: "/var/slots/3"}
 	seen := map[string]string{}
 	for _, c := range [][]string{ // all of a line are one, and none is as in another line
 		{"open /src/app/a.go: denied", "open ¤/a.go: denied"},
@@ -123,6 +123,10 @@ func TestRootsOfATask(t *testing.T) {
 	if got := newNormaliser("", work, real).cutRoots(work + "/a.go"); got != blank+"/a.go" {
 		t.Errorf("of %s remains %q", work, got)
 	}
+	temp := filepath.Join(real, "temporary") // in the repository
+	if got := newNormaliser(temp+"/", work, "").cutRoots(temp + "/a.go"); got != "/tmp/a.go" {
+		t.Errorf("of %s remains %q", temp, got)
+	}
 	others := []string{top + "/a.go"}
 	for _, c := range strings.Split("azAZ09_-.", "") {
 		others = append(others, real+c+"/a.go")
@@ -137,7 +141,7 @@ func TestRootsOfATask(t *testing.T) {
 // The time to normalise grows with the length of the output only.
 func TestNormaliseLongOutput(t *testing.T) {
 	t.Parallel()
-	n := normaliser{roots: []string{"/a"}, temp: "/tmp/x"}
+	n := normaliser{roots: []string{"/tmp/x", "/a"}, temp: "/tmp/x"}
 	var deep strings.Builder
 	for i := range 1400 {
 		deep.WriteString(strings.Repeat(" ", i) + "x\n")
@@ -313,7 +317,8 @@ func TestPartsOfANormalisedLine(t *testing.T) {
 	for text, want := range map[string]string{"at /tmp/a1/b2": "at /tmp/a/b2", "at /private/var/tmp/a1": "at /tmp/a1",
 		"at /tmp/a/b... (3 more)": "at /tmp/... (3 more)", "/var/folders/a1/b2/T/c3/d4": "/tmp/c/d4",
 		"at src/tmp/a1/b": "at src/tmp/a1/b", "in /slot/a1/b": "in /tmp/a/b"} {
-		if got := (normaliser{temp: "/slot"}).cutTemp(text); got != want {
+		n := normaliser{roots: []string{"/slot"}, temp: "/slot"}
+		if got := n.cutTemp(n.cutRoots(text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
