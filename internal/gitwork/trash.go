@@ -72,6 +72,9 @@ func (t *trash) names() (names []string) {
 func (t *trash) add(path string) error {
 	for {
 		if err := safefile.MkdirAll(t.dir, 0o700); err != nil {
+			if _, gone := os.Lstat(t.dir); errors.Is(err, fs.ErrExist) && errors.Is(gone, fs.ErrNotExist) {
+				continue // empty has removed it meanwhile
+			}
 			return err
 		}
 		err := safefile.Rename(path, unusedName(filepath.Join(t.dir, filepath.Base(path))))
