@@ -101,6 +101,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	old, err := filepath.Abs("testdata/old")
+	if err != nil {
+		t.Fatal(err)
+	}
 	schema, err := jsonschema.Parse(event.Schema())
 	if err != nil {
 		t.Fatal(err)
@@ -114,6 +118,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
+			e.Setenv("OLD", old)
 			e.Setenv("SCENARIOS", filepath.Join(examples, "scenarios"))
 			e.Setenv("BIN", filepath.Dir(self)) // wavex and nothing else
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
