@@ -32,14 +32,14 @@ func FuzzLoadPrices(f *testing.F) {
 			return
 		}
 		for name := range p.models {
-			if usd, ok := p.Cost(name, n, n, n, n); usd < 0 || !ok {
+			if usd, ok := cost(p, name, n, n, n, n); usd < 0 || !ok {
 				t.Errorf("%q: %d, %v", name, usd, ok)
 			}
 			if pico, ok := p.Price(name, Tokens{n, n, n, n, n, n, true}); pico < 0 || !ok {
 				t.Errorf("%q: %d pico, %v", name, pico, ok)
 			}
 		}
-		if _, ok := p.Cost("claude-opus-5-5", n, n, n, n); !ok {
+		if _, ok := cost(p, "claude-opus-5-5", n, n, n, n); !ok {
 			t.Error("a listed model is unknown")
 		}
 	})

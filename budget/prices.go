@@ -86,35 +86,19 @@ func LoadPrices(overlay []byte) (Prices, error) {
 	return p, nil
 }
 
-// Cost returns the price of tokens of a model in micro-dollars, rounded to the nearest. Model is
-// the id in the API's responses, such as "claude-sonnet-4-5-20250929". Cost uses the longest listed
-// name that is a prefix of it and ends at the end of a word, so that claude-opus-4-1 does not price
+// Price returns the price of one response of a model; it saturates at the largest Pico. Model is the
+// id in the API's responses, such as "claude-sonnet-4-5-20250929". The longest listed name counts that
+// is a prefix of it and ends at the end of a word, so that claude-opus-4-1 does not price
 // claude-opus-4-10. It returns false if no name matches. Counts below 0 are 0.
 //
-// If the model has a bound for long prompts, call Cost once per response. A sum over several
-// responses is priced as long if the sum of their prompts is long. That may be too much, but it is
-// never too little as long as long prompts cost more.
-func (p Prices) Cost(model string, in, out, cacheRead, cacheWrite int64) (USD, bool) {
-	sum, ok := p.sum(model, Tokens{Input: in, Output: out, CacheRead: cacheRead, CacheWrite: cacheWrite})
-	sum.Add(sum, big.NewInt(picoPerMicro/2))
-	return USD(saturated(sum.Div(sum, big.NewInt(picoPerMicro)))), ok
-}
-
-// Price returns the price of one response, with model as in Cost; it saturates at the largest Pico.
 // For every model, a cache entry of an hour costs twice the price of input. The fast mode
 // multiplies the whole price (both observed on claude 2.1.330).
 func (p Prices) Price(model string, t Tokens) (Pico, bool) {
-	sum, ok := p.sum(model, t)
-	return Pico(saturated(sum)), ok
-}
-
-// sum returns the price of tokens in millionths of a micro-dollar. An int64 could overflow.
-func (p Prices) sum(model string, t Tokens) (*big.Int, bool) {
-	sum := new(big.Int)
 	m, ok := p.find(model)
 	if !ok {
-		return sum, false
+		return 0, false
 	}
+	sum := new(big.Int) // in millionths of a micro-dollar; an int64 could overflow
 	add := func(count int64, rate USD) {
 		product := big.NewInt(count)
 		sum.Add(sum, product.Mul(product, big.NewInt(int64(rate))))
@@ -135,15 +119,10 @@ func (p Prices) sum(model string, t Tokens) (*big.Int, bool) {
 		sum.Mul(sum, big.NewInt(m.fast))
 	}
 	add(max(t.Searches, 0), searchPrice*picoPerMicro)
-	return sum, true
-}
-
-// saturated returns an amount that is not negative, at most the largest int64.
-func saturated(n *big.Int) int64 {
-	if !n.IsInt64() {
-		return math.MaxInt64
+	if !sum.IsInt64() {
+		return math.MaxInt64, true
 	}
-	return n.Int64()
+	return Pico(sum.Int64()), true
 }
 
 func (p Prices) find(model string) (price, bool) {

@@ -38,7 +38,6 @@ type doctorOptions struct {
 	sandbox  string // of the settings
 	workers  event.Workers
 	asks     event.Config // of the settings: the parts by which a run asks models
-	overAPI  bool         // of the settings: it asks the Messages API
 	output   string
 }
 
@@ -73,7 +72,6 @@ settings are wrong, 5 a person must put something right.`,
 			settleWorkers(c.Flags(), of)
 			o.asks = event.Config{Workers: o.workers, Counsel: of("counsel") == "on", Review: of("review"),
 				Judge: of("judge") != "off", Precheck: of("precheck") == "on"}
-			o.overAPI = of("counsel-via") == "api"
 			return runDoctor(c.Context(), args, o, std)
 		},
 	}

@@ -43,7 +43,7 @@ func (d *diagnosis) withoutCLI() string {
 		p = &plan.Plan{Tasks: []plan.Task{{}}}
 		only = ", but for criteria without a check and tasks of reversibility 1"
 	}
-	if needsCLI(p, &d.opts.asks, d.opts.overAPI) {
+	if needsCLI(p, &d.opts.asks) {
 		return ""
 	}
 	return "not needed here: workers make the attempts, and the run asks no model itself" + only

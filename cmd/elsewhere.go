@@ -40,15 +40,13 @@ func placeOnWorkers(o *runOptions, c *event.Config) error {
 }
 
 // needsCLI reports whether a run needs the CLI on this machine: for the attempts at tasks of agents, or if workers make
-// these, for panels, reviews and judgements. overAPI says that these are asked over the Messages API.
-func needsCLI(p *plan.Plan, c *event.Config, overAPI bool) bool {
+// these, for panels, reviews and judgements.
+func needsCLI(p *plan.Plan, c *event.Config) bool {
 	switch {
 	case !agent.NeedsAgent(p):
 		return false
 	case c.Workers.Engine == "":
 		return true
-	case overAPI:
-		return false
 	}
 	isProse := func(c plan.Condition) bool { return c.Check == nil && c.Verification != event.Assumption }
 	judged, irreversible := slices.ContainsFunc(p.Criteria, isProse), false

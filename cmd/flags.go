@@ -125,6 +125,7 @@ var removed = map[string]string{
 	"--attempt-memory":    memoryInstead,
 	"--run-memory":        memoryInstead,
 	"--max-rounds":        "give --max-fix-rounds",
+	"--counsel-via":       "experts are asked with the claude CLI; leave it out",
 	"--format phase-md":   exportInstead,
 	"--format phase-json": exportInstead,
 }

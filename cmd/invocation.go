@@ -75,7 +75,7 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err 
 	if err := r.checkTrust(ctx); err != nil {
 		return nil, err
 	}
-	if r.agent, err = findAgent(o, r.config.Agent, needsCLI(r.plan, &r.config, o.counselVia == "api")); err != nil {
+	if r.agent, err = findAgent(o, r.config.Agent, needsCLI(r.plan, &r.config)); err != nil {
 		return nil, err
 	}
 	if ids := r.agent.UnknownTasks(r.plan); len(ids) > 0 {
@@ -89,7 +89,7 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err 
 	if r.prices, err = loadPrices(r.config.Prices); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(r.checkLimits(), r.checkAPIKey(), r.checkInteractive(), r.checkRoster(),
+	if err := errors.Join(r.checkLimits(), r.checkInteractive(), r.checkRoster(),
 		r.refuseWorkers(ctx)); err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err 
 		// The CLI puts its session into the environment of every tool command (observed on claude 2.1.197).
 		OwnerSession: os.Getenv("CLAUDE_CODE_SESSION_ID"),
 		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: std.watchdogArgv(), Wall: w,
-		Workers: elsewhere, Grace: o.grace, Chair: o.chair, OverAPI: r.counselOverAPI(), AutoLearn: o.autoLearn,
+		Workers: elsewhere, Grace: o.grace, Chair: o.chair, AutoLearn: o.autoLearn,
 		Webhooks: r.webhooks, WebhookSecret: os.Getenv(webhookSecretVar), AgreeToPlan: r.agreeToPlan(ctx),
 		Err: &r.notices, Notices: o.output == "text",
 	})
@@ -352,20 +352,6 @@ func (r *invocation) checkLimits() error {
 	}
 	if w := forecast.InsufficientLimits(r.plan, r.config.Limits); len(w) > 0 {
 		return usage("%s; raise the limit, or go on with --allow-short", w[0].Message)
-	}
-	return nil
-}
-
-// counselOverAPI reports whether experts are asked without the CLI. A rehearsal asks no experts over the
-// API.
-func (r *invocation) counselOverAPI() bool {
-	return r.opts.counselVia == "api" && !r.agent.IsRehearsal()
-}
-
-// checkAPIKey refuses a panel over the API without a key, before anything is written.
-func (r *invocation) checkAPIKey() error {
-	if r.counselOverAPI() && os.Getenv("ANTHROPIC_API_KEY") == "" {
-		return usererr.Blocked(errors.New("--counsel-via api needs ANTHROPIC_API_KEY; without it, leave the flag out"))
 	}
 	return nil
 }

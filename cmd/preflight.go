@@ -29,7 +29,7 @@ import (
 // preflight runs the free part of doctor, with which every run begins. An unfit CLI, or a mode that it
 // would refuse, ends a run before anything is written.
 func (r *invocation) preflight(ctx context.Context) error {
-	if r.agent.IsRehearsal() || !needsCLI(r.plan, &r.config, r.opts.counselVia == "api") {
+	if r.agent.IsRehearsal() || !needsCLI(r.plan, &r.config) {
 		return nil
 	}
 	env := proc.Environ(os.Environ(), nil)

@@ -47,11 +47,10 @@ type runOptions struct {
 }
 
 type agentOptions struct {
-	claude     string
-	scenario   string
-	grace      time.Duration
-	counselVia string
-	chair      bool
+	claude   string
+	scenario string
+	grace    time.Duration
+	chair    bool
 }
 
 type outputOptions struct {
@@ -241,7 +240,6 @@ func agentFlags(c *cobra.Command, o *runOptions) {
 func reviewFlags(c *cobra.Command, o *runOptions) {
 	f, want := c.Flags(), &o.want
 	choicesFlag(c, onOff(&want.Counsel), "counsel", "a panel of experts for stuck tasks")
-	choiceFlag(c, &o.counselVia, "counsel-via", "cli", []string{"cli", "api"}, "how experts are asked")
 	f.Var(number(&want.Threshold, 1), "counsel-threshold", "stuckCount at which the panel is asked")
 	f.StringSliceVar(&want.Blocked, "counsel-block", want.Blocked, "names of experts to exclude")
 	f.Var(share(&want.Holdout), "counsel-holdout", "share of stuck tasks that get no panel, to measure the panel's effect")

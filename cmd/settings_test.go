@@ -249,7 +249,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"report", "html=a.html"}, {"report", "[json=a.json, html=../x]"}, {"track", "x"}, {"deliver", "patch x"},
 		{"deliver", "'  patch x'"}, {"scenario", "x"}, {"deliver", "push"},
 		{"deliver", "' pr '"},
-		{"counsel-via", "api"}, {"if-unfinished", "fail"}, {"budget", "none"}, {"budget", "'unlimited'"},
+		{"if-unfinished", "fail"}, {"budget", "none"}, {"budget", "'unlimited'"},
 		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-tokens", "[unlimited]"},
 		{"sandbox", "off"}, {"sandbox-cache", "[/x]"}, {"trees", "overlay"},
 		{"policy-edits", "off"}, {"policy-deny", "[curl]"}, {"policy-repeat", "0"},

@@ -369,40 +369,37 @@ func TestNeedsCLI(t *testing.T) {
 	t.Parallel()
 	const bare = `{"id":"a","subject":"A"}`
 	for name, c := range map[string]struct {
-		plan    string
-		change  func(*event.Config)
-		overAPI bool
-		want    bool
+		plan   string
+		change func(*event.Config)
+		want   bool
 	}{
 		"commands": {`"tasks":[{"id":"a","subject":"A","command":"true"}]`,
-			func(c *event.Config) { c.Counsel = true }, false, false},
-		"on this machine":   {`"tasks":[` + bare + `]`, func(c *event.Config) { c.Workers.Engine = "" }, false, true},
-		"no model is asked": {`"tasks":[` + bare + `]`, nil, false, false},
-		"counsel":           {`"tasks":[` + bare + `]`, func(c *event.Config) { c.Counsel = true }, false, true},
-		"review":            {`"tasks":[` + bare + `]`, func(c *event.Config) { c.Review = event.ReviewLight }, false, true},
-		"over the API":      {`"tasks":[` + bare + `]`, func(c *event.Config) { c.Counsel = true }, true, false},
-		"prose":             {`"criteria":["it is fast"],"tasks":[` + bare + `]`, nil, false, true},
+			func(c *event.Config) { c.Counsel = true }, false},
+		"on this machine":   {`"tasks":[` + bare + `]`, func(c *event.Config) { c.Workers.Engine = "" }, true},
+		"no model is asked": {`"tasks":[` + bare + `]`, nil, false},
+		"counsel":           {`"tasks":[` + bare + `]`, func(c *event.Config) { c.Counsel = true }, true},
+		"review":            {`"tasks":[` + bare + `]`, func(c *event.Config) { c.Review = event.ReviewLight }, true},
+		"prose":             {`"criteria":["it is fast"],"tasks":[` + bare + `]`, nil, true},
 		"late list": {`"tasks":[{"id":"a","foreach":{"command":"ls"},"subject":"A"}]`,
-			func(c *event.Config) { c.Counsel = true }, false, true},
-		"late list, no model is asked": {`"tasks":[{"id":"a","foreach":{"command":"ls"},"subject":"A"}]`, nil, false, false},
+			func(c *event.Config) { c.Counsel = true }, true},
+		"late list, no model is asked": {`"tasks":[{"id":"a","foreach":{"command":"ls"},"subject":"A"}]`, nil, false},
 		"late list of commands": {`"tasks":[{"id":"a","foreach":{"command":"ls"},"command":"true"}]`,
-			func(c *event.Config) { c.Counsel = true }, false, false},
+			func(c *event.Config) { c.Counsel = true }, false},
 		"late list, prose": {`"tasks":[{"id":"a","foreach":{"command":"ls"},"subject":"A","criteria":["it is fast"]}]`,
-			nil, false, true},
+			nil, true},
 		"late list, irreversible": {`"tasks":[{"id":"a","foreach":{"command":"ls"},"steps":[{"command":"true"},{"subject":"A",
-			"reversibility":"1"}]}]`, nil, false, true},
-		"no judge": {`"criteria":["it is fast"],"tasks":[` + bare + `]`, func(c *event.Config) { c.Judge = false }, false,
-			false},
-		"irreversible": {`"tasks":[{"id":"a","subject":"A","reversibility":"1"}]`, nil, false, true},
+			"reversibility":"1"}]}]`, nil, true},
+		"no judge":     {`"criteria":["it is fast"],"tasks":[` + bare + `]`, func(c *event.Config) { c.Judge = false }, false},
+		"irreversible": {`"tasks":[{"id":"a","subject":"A","reversibility":"1"}]`, nil, true},
 		"no precheck": {`"tasks":[{"id":"a","subject":"A","reversibility":"1"}]`,
-			func(c *event.Config) { c.Precheck = false }, false, false},
+			func(c *event.Config) { c.Precheck = false }, false},
 	} {
 		config := flagDefaults()
 		config.Workers.Engine, config.Counsel, config.Review = onEngine, false, event.ReviewOff
 		if c.change != nil {
 			c.change(&config)
 		}
-		if got := needsCLI(testrepo.Plan(t, ".", "{"+c.plan+"}"), &config, c.overAPI); got != c.want {
+		if got := needsCLI(testrepo.Plan(t, ".", "{"+c.plan+"}"), &config); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -23,7 +23,6 @@ type Panel struct {
 	Caller  Caller
 	Experts *Roster // nil means the embedded ones
 	Chair   bool    // if the experts disagree, one more call weighs their opinions
-	NoTools bool    // the caller runs no tools, as with the Messages API: reviewers and judges get none
 }
 
 const (
@@ -96,13 +95,8 @@ func (p *Panel) askExperts(ctx context.Context, experts []Expert, of runner.Ques
 	return p.askAll(ctx, questions)
 }
 
-// readTools returns the CLI's read-only tools, or none if the caller cannot run tools.
-func (p *Panel) readTools() []string {
-	if p.NoTools {
-		return nil
-	}
-	return []string{"Read", "Grep", "Glob"}
-}
+// readTools returns the CLI's read-only tools.
+func readTools() []string { return []string{"Read", "Grep", "Glob"} }
 
 func logDir(dir, name string) string {
 	if dir == "" {

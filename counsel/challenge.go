@@ -66,7 +66,7 @@ func (p *Panel) Challenge(ctx context.Context, c ChallengeCase) Challenge {
 		{"must not happen", bulletList(c.MustNot), 4000},
 	})
 	return tallyChallenge(experts, p.askExperts(ctx, experts, runner.Question{Name: "precheck/" + c.Task + "/", Dir: c.Dir,
-		LogDir: c.LogDir, System: challengeFrame, Schema: json.RawMessage(ChallengeSchema), Tools: p.readTools(), Cap: share},
+		LogDir: c.LogDir, System: challengeFrame, Schema: json.RawMessage(ChallengeSchema), Tools: readTools(), Cap: share},
 		prompt))
 }
 

@@ -16,7 +16,7 @@ import (
 // Caller puts one question to a model. A panel calls Ask once per expert, from several goroutines
 // at the same time, and once more for a chair. Ask may block. It must return promptly when ctx is
 // done or when the question's own Timeout has passed, and the Answer must hold the cost even if
-// there is no answer. *claude.Agent (the claude CLI) and *API (the Messages API) implement it.
+// there is no answer. *claude.Agent (the claude CLI) implements it.
 type Caller interface {
 	Ask(ctx context.Context, q runner.Question) runner.Answer
 }

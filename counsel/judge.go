@@ -65,7 +65,7 @@ func (p *Panel) Judge(ctx context.Context, c JudgeCase) (rulings []Judgement, co
 		{"files of the work", bulletList(c.Files), 4000}, {"changes", c.Diff, lightDiff},
 	})
 	a := p.askOne(ctx, runner.Question{Name: fmt.Sprintf("judge/round-%d", c.Round), Dir: c.Dir, LogDir: c.LogDir,
-		System: judgeFrame, Prompt: prompt, Schema: json.RawMessage(JudgeSchema), Tools: p.readTools(), Cap: c.Cap,
+		System: judgeFrame, Prompt: prompt, Schema: json.RawMessage(JudgeSchema), Tools: readTools(), Cap: c.Cap,
 		Rehearse: c.Rehearse})
 	r, why := decode[struct {
 		Rulings []Judgement `json:"rulings"`

@@ -78,7 +78,7 @@ func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
 	if c.Mode == Light {
 		q.System += lightFrame
 	} else if room, refutations = thoroughDiff, 2; len(c.Diff) > room {
-		q.Tools = p.readTools()
+		q.Tools = readTools()
 	}
 	experts, share, err := p.convene(c.Cap, func(r *Roster) ([]Expert, int) {
 		experts := SelectReviewers(r, c)
@@ -145,7 +145,7 @@ func (p *Panel) confirmBlockers(ctx context.Context, c ReviewCase, asked []Exper
 		questions[k] = runner.Question{Name: "refute/" + c.Name + "/" + f.ID, Dir: c.Dir,
 			LogDir: logDir(c.LogDir, "refute-"+f.ID),
 			System: e.Body + "\n\n" + refuteFrame, Prompt: prompt, Schema: json.RawMessage(RefuteSchema),
-			Tools: p.readTools(), Cap: share}
+			Tools: readTools(), Cap: share}
 	}
 	var open []string
 	confirmed := false
@@ -210,7 +210,7 @@ func (p *Panel) Discuss(ctx context.Context, c ReviewCase, f Finding,
 		{"must not happen", bulletList(c.MustNot), 1500}, {"changes", fileDiff(c.Diff, f.File), refuteDiff},
 	}) + "\nThe person asks: " + oneLine(question, 1000) + "\n"
 	a := p.askOne(ctx, runner.Question{Name: "discuss/" + c.Name + "/" + f.ID, Dir: c.Dir,
-		LogDir: logDir(c.LogDir, "discuss-"+f.ID), System: discussFrame, Prompt: prompt, Tools: p.readTools(),
+		LogDir: logDir(c.LogDir, "discuss-"+f.ID), System: discussFrame, Prompt: prompt, Tools: readTools(),
 		Cap: c.Cap / 10})
 	if a.Outcome != runner.Done {
 		return "no answer: " + noAnswer(a), a.Cost

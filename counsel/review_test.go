@@ -411,14 +411,6 @@ func TestJudgementsAreOfAskedStatements(t *testing.T) {
 	}
 }
 
-// A caller without tools gets none for a judge.
-func TestJudgeWithoutTools(t *testing.T) {
-	t.Parallel()
-	p := scriptedCaller{t, map[string]runner.Answer{"judge": said(7, `{"rulings": []}`)}, make(chan runner.Question, 1)}
-	(&Panel{Caller: p, NoTools: true}).Judge(t.Context(), JudgeCase{})
-	same(t, "tools", len((<-p.asked).Tools), 0)
-}
-
 func TestLocation(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]Finding{"": {Line: 3}, "a.go: ": {File: "a.go"}, "a.go:1: ": {File: "a.go", Line: 1}} {

@@ -39,8 +39,7 @@ func literals(t *testing.T, path string) []string {
 func TestNameIsInOneFile(t *testing.T) {
 	t.Parallel()
 	own := []string{loop.Journal, loop.LockHolder, loop.WatchdogLock, loop.HookSnapshot, loop.Outline, loop.PromptFile,
-		loop.StreamFile, loop.StderrFile, loop.ResultFile, loop.OutputFile, loop.RehearseFile, loop.SystemFile,
-		loop.RequestFile}
+		loop.StreamFile, loop.StderrFile, loop.ResultFile, loop.OutputFile, loop.RehearseFile, loop.SystemFile}
 	name := regexp.MustCompile(`(^|[^\w.])\.loop($|[^\w-])`)
 	read := 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {

@@ -1,16 +1,13 @@
 // Package review prepares the cases of a run for experts: a panel for a stuck task, a challenge of
 // a task that is hard to undo, reviewers of a wave or of the whole, and a judge for criteria in
-// prose. It collects their material, runs the checks of criteria, stores the answers, and prices
-// the questions that an earlier session left open. Package scheduler decides when they are asked
-// and what follows; package counsel asks the experts and interprets their answers.
+// prose. It collects their material, runs the checks of criteria and stores the answers. Package
+// scheduler decides when they are asked and what follows; package counsel asks the experts and
+// interprets their answers.
 package review
 
 import (
-	"cmp"
 	"context"
-	"os"
 
-	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/event"
@@ -29,10 +26,8 @@ type Options struct {
 	Workspace *workspace.Workspace // gives access to the work
 	Agent     agent.Agent
 	Caller    counsel.Caller // asks the agent
-	Prices    budget.Prices
 	Redactor  *secret.Redactor
 	Chair     bool  // one more call weighs opinions that differ
-	OverAPI   bool  // experts are asked over the Messages API instead of by Who
 	Judge     Judge // judges the findings of a thorough review; nil: no judge
 }
 
@@ -55,12 +50,6 @@ func New(o Options) (*Coordinator, error) {
 		return nil, usererr.Input(err)
 	}
 	h := &Coordinator{opts: o, panel: &counsel.Panel{Caller: o.Agent.Caller(o.Caller), Experts: roster, Chair: o.Chair}}
-	if o.OverAPI {
-		h.panel.Caller = &counsel.API{BaseURL: os.Getenv("ANTHROPIC_BASE_URL"), Key: os.Getenv("ANTHROPIC_API_KEY"),
-			Model:  cmp.Or(o.Plan.Defaults.Model, os.Getenv("ANTHROPIC_MODEL"), panelModel),
-			Prices: o.Prices, Redactor: o.Redactor}
-		h.panel.NoTools = true
-	}
 	return h, nil
 }
 

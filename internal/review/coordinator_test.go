@@ -24,7 +24,7 @@ import (
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	p := &plan.Plan{Defaults: plan.Settings{Model: "a-model"}}
+	p := &plan.Plan{}
 	var wrong *usererr.UsageError
 	if _, err := New(Options{Plan: p, Config: event.Config{Loop: loop.Dir(t.TempDir()), Blocked: []string{"nobody"}},
 		Caller: &fakeCaller{}}); !errors.As(err, &wrong) {
@@ -34,19 +34,15 @@ func TestNew(t *testing.T) {
 		Agent: agent.Agent{Name: agent.Claude}}
 	h, err := New(o)
 	testrepo.Must(t, err)
-	if _, over := h.panel.Caller.(*counsel.API); over || h.panel.NoTools || !h.panel.Chair {
+	if !h.panel.Chair {
 		t.Errorf("the panel is %+v", h.panel)
 	}
 	if h.Panel() != nil {
 		t.Error("there is a panel without counsel")
 	}
-	o.OverAPI, o.Config.Counsel = true, true
-	if h, err = New(o); err != nil {
-		t.Fatal(err)
-	}
-	if api, over := h.panel.Caller.(*counsel.API); !over || api.Model != "a-model" || !h.panel.NoTools {
-		t.Errorf("over the API the panel is %+v", h.panel)
-	}
+	o.Config.Counsel = true
+	h, err = New(o)
+	testrepo.Must(t, err)
 	if h.Panel() == nil {
 		t.Error("there is no panel")
 	}

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/loop"
@@ -52,10 +51,8 @@ func newCoordinator(t *testing.T, dir, text string, who counsel.Caller) (*Coordi
 	at, err := workspace.Open(t.Context(), p, c, "", nil, nil, func(string) {}, func(error) {})
 	testrepo.Must(t, err)
 	t.Cleanup(func() { testrepo.Must(t, at.Close(context.WithoutCancel(t.Context()))) })
-	prices, err := budget.LoadPrices(nil)
-	testrepo.Must(t, err)
 	s := scheduler.NewState(p)
 	s.Config = c
-	return &Coordinator{opts: Options{Plan: p, Config: c, Workspace: at, Prices: prices},
+	return &Coordinator{opts: Options{Plan: p, Config: c, Workspace: at},
 		panel: &counsel.Panel{Caller: who}}, s
 }

@@ -9,11 +9,7 @@ import (
 	"wavex/scheduler"
 )
 
-// This file convenes the panel for stuck tasks. It chooses the model and makes the case.
-
-// panelModel is asked over the API if neither the plan nor the environment names a model. It is of
-// the middle class, since a panel is asked rarely and briefly.
-const panelModel = "claude-sonnet-4-5"
+// This file convenes the panel for stuck tasks. It makes the case.
 
 // diffPanel adds the changes of the attempt to the panel's case. That needs a git process, which the
 // loop's goroutine must not wait for; a worker's goroutine calls Diagnose.

@@ -53,7 +53,6 @@ type Options struct {
 
 	Grace     time.Duration    // time before and between the steps of stopping an agent; 0: the runner's default
 	Chair     bool             // one more call weighs opinions that differ
-	OverAPI   bool             // experts are asked over the Messages API instead of the CLI
 	AutoLearn bool             // keep the lessons that the run proposes
 	Webhooks  []notify.Webhook // informed of an open breaker and of the end
 
