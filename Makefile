@@ -27,8 +27,7 @@ module:
 	sed "s#$$name/cmd/wavex@#$(TO)/cmd/wavex@#" README.md >"$$new" && cat "$$new" >README.md && \
 	$(GO) mod edit -module "$(TO)" && echo "the module is $(TO) now, and was $$from"
 
-# All tests, under the race detector where there is a C compiler: the quick packages first, then the
-# others. See docs/testing.md.
+# The tests of the packages, and a smoke test with the real CLI. See docs/testing.md.
 test:
 	@$(GO) run ./e2e/suite
 
@@ -36,8 +35,9 @@ test:
 mutate:
 	@$(GO) run ./e2e/mutate -seed $(or $(SEED),1) -n $(or $(N),40) -time $(TIME) -only "$(ONLY)" $(if $(OWN),-own) $(PKG)
 
+# Every test once, with the race detector, a browser and bubblewrap.
 e2e:
-	$(GO) test -count=1 -timeout 60m -p 1 ./e2e/...
+	@$(GO) run ./e2e/suite -whole
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/e2e/rig"
 	"wavex/internal/claude/statement"
 )
 
@@ -25,14 +26,10 @@ type cli struct {
 	old  bool // it behaves as the oldest version does
 }
 
-// cliVar selects the CLI of the tests: "oldest" or "newest" for all tests on that version, or a
-// path of another CLI. If it is unset, tests run on the newest, and those of eachCLI on both.
-const cliVar = "WAVEX_E2E_CLAUDE"
-
 // findCLIs returns the CLIs that eachCLI runs on, and installs missing ones into the checkout.
 // The last one is for all other tests.
 func findCLIs(ctx context.Context, root string) ([]cli, error) {
-	named := os.Getenv(cliVar)
+	named := os.Getenv(rig.CLIVar)
 	if strings.ContainsRune(named, filepath.Separator) {
 		old, err := isOld(ctx, named)
 		return []cli{{name: "named", path: named, old: old}}, err
@@ -53,7 +50,7 @@ func findCLIs(ctx context.Context, root string) ([]cli, error) {
 		found = append(found, cli{name: c.name, path: path, old: c.version == statement.Oldest()})
 	}
 	if found == nil {
-		return nil, fmt.Errorf("%s=%s: want oldest, newest or a path", cliVar, named)
+		return nil, fmt.Errorf("%s=%s: want oldest, newest or a path", rig.CLIVar, named)
 	}
 	return found, nil
 }
@@ -103,7 +100,7 @@ func eachCLI(t *testing.T, test func(t *testing.T, c cli)) {
 }
 
 // onCLIs runs a case of a test on every version if both is set, and on the one of all other tests if not:
-// then another case shows what matters on the other version. With cliVar a case runs on that version in
+// then another case shows what matters on the other version. With rig.CLIVar a case runs on that version in
 // either way.
 func onCLIs(t *testing.T, both bool, test func(t *testing.T, c cli)) {
 	t.Helper()

@@ -1,11 +1,11 @@
-// Command suite runs the tests of wavex for `make test`: the quick packages first, then the
-// others, the slowest first. It first prints the tools that this machine lacks, runs the tests
-// that need none of them, continues after a package fails, and ends with one line of counts. It
-// knows packages and tools, and no test.
+// Command suite runs the tests of wavex for `make test`: the quick packages first, then the others, the
+// slowest first, and a smoke test with the real CLI. With -whole it runs every test, all cases of
+// each, with the race detector. It continues after a package fails, and ends with one line of counts.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -25,13 +25,16 @@ import (
 // one.
 const packageTimeout = "120m"
 
-// pageTests needs a browser, wallTests needs bubblewrap, the other packages need Go, git, Node and npm; benchmarks has
-// no tests.
+// realCLI holds the tests with the real CLI, and benchmarks no test.
 const (
-	pageTests  = "wavex/e2e/page"
-	wallTests  = "wavex/e2e/wall"
+	realCLI    = "wavex/e2e"
 	benchmarks = "wavex/bench"
 )
+
+// smoke matches the tests of realCLI that run without -whole: a run from the README, waves, money, a denied call,
+// resumes, a panel, a review, and worktrees.
+const smoke = "^Test(Quickstart|ThreeWaves|BudgetHolds|LedgerMatchesCharges|ProtectedFilesAreDenied|AttemptResumes|" +
+	"LedgerOfAResumedRun|PanelAdvisesTheRetry|ReviewedToCompletion|FourTasksInOnePackage)$"
 
 // atOnce is the number of packages that run at once after the quick ones. Most tests wait for
 // processes, so it is more than the number of processors of a small machine.
@@ -39,7 +42,7 @@ const atOnce = "3"
 
 // quick lists the packages whose tests start no process and take a few seconds. slow lists those
 // that take the longest; they start first among the others, so that no processor is idle at the
-// end.
+// end. endToEnd lists those whose tests run only with -whole.
 var (
 	quick = []string{
 		"wavex/budget", "wavex/dag", "wavex/internal/request/decompose", "wavex/internal/forecast",
@@ -49,13 +52,16 @@ var (
 		"wavex/internal/secret", "wavex/internal/request/shape", "wavex/internal/transcript", "wavex/internal/textfmt",
 		"wavex/internal/safefile", "wavex/scheduler",
 	}
-	slow = []string{"wavex/e2e", "wavex/e2e/crash", "wavex/cmd", "wavex/e2e/evidence", "wavex/internal/gitwork", pageTests}
+	slow = []string{realCLI, "wavex/e2e/crash", "wavex/cmd", "wavex/e2e/evidence", "wavex/internal/gitwork",
+		"wavex/e2e/page"}
+	endToEnd = []string{"wavex/e2e/ci", "wavex/e2e/crash", "wavex/e2e/docs", "wavex/e2e/evidence", "wavex/e2e/hostile",
+		"wavex/e2e/page", "wavex/e2e/wall"}
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	whole := flag.Bool("whole", false, "fail where the machine lacks what some tests need")
+	whole := flag.Bool("whole", false, "every test with all its cases; fails where the machine lacks a tool")
 	times := flag.Bool("times", false, "print the CPU time of each package; runs all tests again")
 	of := flag.Bool("timed", false, "run the command of the arguments and print its CPU time")
 	flag.Parse()
@@ -71,20 +77,22 @@ func main() {
 	}
 }
 
-// suite runs all tests that this machine can run, and reports whether all of them passed. With
-// whole it runs none and returns false if a tool is missing. With times each package prints its CPU time.
+// suite runs the tests, and reports whether all of them passed. With whole it runs none and returns false if a tool
+// is missing. With times each package prints its CPU time.
 func suite(ctx context.Context, out io.Writer, whole, times bool) (bool, error) {
 	listed, err := exec.CommandContext(ctx, "go", "list", "./...").Output()
 	if err != nil {
 		return false, fmt.Errorf("listing the packages: %w", err)
 	}
-	tools := detectTools(ctx)
-	fmt.Fprintln(out, tools)
 	if whole {
-		if !(tools.race && tools.browser && tools.wall) {
-			return false, nil
+		if missing := missingTools(ctx); missing != nil {
+			return false, errors.New("this machine lacks " + strings.Join(missing, ", "))
 		}
 		if err := os.Setenv(rig.WholeVar, "1"); err != nil {
+			return false, err
+		}
+	} else if os.Getenv(rig.CLIVar) == "" {
+		if err := os.Setenv(rig.CLIVar, rig.Newest); err != nil {
 			return false, err
 		}
 	}
@@ -92,7 +100,7 @@ func suite(ctx context.Context, out io.Writer, whole, times bool) (bool, error) 
 		fmt.Fprintln(out, err) // the packages that need it fail
 	}
 	c := newTestCounter(out)
-	for _, g := range groups(strings.Fields(string(listed)), tools) {
+	for _, g := range groups(strings.Fields(string(listed)), whole) {
 		if times {
 			self, err := os.Executable()
 			if err != nil {
@@ -129,40 +137,20 @@ func shareWavex(ctx context.Context) error {
 	return os.Setenv(rig.WavexVar, path)
 }
 
-// tools records which tools exist that a fresh machine may lack.
-type tools struct {
-	race    bool // a C compiler, which the race detector needs
-	browser bool // Chromium or Chrome
-	wall    bool // bubblewrap
-}
-
-func detectTools(ctx context.Context) tools {
-	var t tools
+// missingTools returns what -whole needs and a fresh machine may lack.
+func missingTools(ctx context.Context) (missing []string) {
 	// go env prints CGO_ENABLED=0 if there is no C compiler.
 	cgo, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED").Output()
-	t.race = err == nil && strings.TrimSpace(string(cgo)) == "1"
-	t.browser = rig.Browser() != ""
-	_, err = exec.LookPath("bwrap")
-	t.wall = err == nil
-	return t
-}
-
-// String returns the first line of the output.
-func (t tools) String() string {
-	var lacks []string
-	if !t.race {
-		lacks = append(lacks, "the race detector (no C compiler)")
+	if err != nil || strings.TrimSpace(string(cgo)) != "1" {
+		missing = append(missing, "a C compiler for the race detector")
 	}
-	if !t.browser {
-		lacks = append(lacks, "the tests of the pages (no Chromium)")
+	if rig.Browser() == "" {
+		missing = append(missing, "Chromium")
 	}
-	if !t.wall {
-		lacks = append(lacks, "the tests of the wall (no bubblewrap)")
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		missing = append(missing, "bubblewrap")
 	}
-	if lacks == nil {
-		return "all tests, with the race detector"
-	}
-	return "without " + strings.Join(lacks, " and ") + "; all other tests"
+	return missing
 }
 
 // timed runs a test binary and prints the CPU time of all processes that it waited for. It returns the exit code.
@@ -192,28 +180,34 @@ type group struct {
 	packages []string
 }
 
-// groups returns the packages that run first and the others.
-func groups(packages []string, t tools) []group {
+// groups returns the packages in the order of their runs.
+func groups(packages []string, whole bool) []group {
 	args := []string{"-timeout", packageTimeout, "-vet=off"} // make lint vets
-	if t.race {
+	if whole {
 		args = append(args, "-race")
 	}
 	first := group{name: "quick", args: args}
 	others := group{name: "others", args: append([]string{"-p", atOnce}, args...)}
-	lacks := func(p string) bool { return p == pageTests && !t.browser || p == wallTests && !t.wall }
+	leaves := func(p string) bool {
+		return p == benchmarks || !whole && (p == realCLI || slices.Contains(endToEnd, p))
+	}
 	for _, p := range slow {
-		if slices.Contains(packages, p) && !lacks(p) {
+		if slices.Contains(packages, p) && !leaves(p) {
 			others.packages = append(others.packages, p)
 		}
 	}
 	for _, p := range packages {
 		switch {
-		case p == benchmarks, slices.Contains(slow, p), lacks(p):
+		case slices.Contains(slow, p), leaves(p):
 		case slices.Contains(quick, p):
 			first.packages = append(first.packages, p)
 		default:
 			others.packages = append(others.packages, p)
 		}
 	}
-	return []group{first, others}
+	all := []group{first, others}
+	if !whole {
+		all = append(all, group{name: "smoke", args: append([]string{"-run", smoke}, args...), packages: []string{realCLI}})
+	}
+	return all
 }

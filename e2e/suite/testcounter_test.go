@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,39 +88,33 @@ func TestOK(t *testing.T) {
 	}
 }
 
-// TestGroups checks which packages run for which tools, and that the slowest of a group start first.
+// TestGroups checks which packages run, and that the slowest of a group start first.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	packages := []string{"wavex/bench", "wavex/cmd", "wavex/dag", "wavex/e2e", "wavex/e2e/page", "wavex/e2e/rig",
 		"wavex/e2e/wall"}
-	for _, c := range []struct {
-		tools  tools
-		says   string
-		race   bool
-		others string
-	}{
-		{tools{race: true, browser: true, wall: true}, "all tests, with the race detector", true,
-			"wavex/e2e wavex/cmd wavex/e2e/page wavex/e2e/rig wavex/e2e/wall"},
-		{tools{browser: true, wall: true}, "without the race detector (no C compiler); all other tests", false,
-			"wavex/e2e wavex/cmd wavex/e2e/page wavex/e2e/rig wavex/e2e/wall"},
-		{tools{race: true, wall: true}, "without the tests of the pages (no Chromium); all other tests", true,
-			"wavex/e2e wavex/cmd wavex/e2e/rig wavex/e2e/wall"},
-		{tools{race: true, browser: true}, "without the tests of the wall (no bubblewrap); all other tests", true,
-			"wavex/e2e wavex/cmd wavex/e2e/page wavex/e2e/rig"},
-		{tools{wall: true}, "without the race detector (no C compiler) and the tests of the pages (no Chromium); " +
-			"all other tests", false, "wavex/e2e wavex/cmd wavex/e2e/rig wavex/e2e/wall"},
+	for whole, want := range map[bool]string{
+		false: "quick: wavex/dag; others: wavex/cmd wavex/e2e/rig; smoke: wavex/e2e",
+		true:  "quick: wavex/dag; others: wavex/e2e wavex/cmd wavex/e2e/page wavex/e2e/rig wavex/e2e/wall",
 	} {
-		if got := c.tools.String(); got != c.says {
-			t.Errorf("%q, want %q", got, c.says)
-		}
-		g := groups(packages, c.tools)
-		if len(g) != 2 || strings.Join(g[0].packages, " ") != "wavex/dag" || strings.Join(g[1].packages, " ") != c.others {
-			t.Errorf("%+v: %+v", c.tools, g)
-		}
-		for _, g := range g {
-			if slices.Contains(g.args, "-race") != c.race {
-				t.Errorf("%+v: %s with %v", c.tools, g.name, g.args)
+		var got []string
+		for _, g := range groups(packages, whole) {
+			got = append(got, g.name+": "+strings.Join(g.packages, " "))
+			if slices.Contains(g.args, "-race") != whole {
+				t.Errorf("whole %v: %s with %v", whole, g.name, g.args)
 			}
 		}
+		if got := strings.Join(got, "; "); got != want {
+			t.Errorf("whole %v: %s\nwant %s", whole, got, want)
+		}
+	}
+}
+
+// TestSmoke checks that each test of the smoke exists.
+func TestSmoke(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-list", smoke, realCLI).CombinedOutput()
+	if got, want := strings.Count(string(out), "Test"), strings.Count(smoke, "|")+1; err != nil || got != want {
+		t.Errorf("%d tests, want %d: %v\n%s", got, want, err, out)
 	}
 }
