@@ -92,7 +92,7 @@ func suite(ctx context.Context, out io.Writer, whole, times bool) (bool, error) 
 			return false, err
 		}
 	} else if os.Getenv(rig.CLIVar) == "" {
-		if err := os.Setenv(rig.CLIVar, rig.Newest); err != nil {
+		if err := os.Setenv(rig.CLIVar, "newest"); err != nil {
 			return false, err
 		}
 	}
