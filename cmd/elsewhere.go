@@ -35,7 +35,6 @@ func placeOnWorkers(o *runOptions, c *event.Config) error {
 	if c.Sandbox.Mode == event.SandboxStrict {
 		return usage("%s strict is for attempts on this machine, and workers make them; leave it out", o.named("sandbox"))
 	}
-	c.Spares = 0
 	return absolute(&c.Workers.Connection)
 }
 

@@ -100,17 +100,3 @@ func defaultParallel(agent string) int {
 
 // memoryPerAttempt is the memory that one attempt is assumed to need, in bytes.
 const memoryPerAttempt = 400 << 20
-
-// spareCount returns how many processes may be started ahead of their attempts: at most 2, fewer if
-// memory does not hold them beside parallel attempts, and none in rehearsals.
-func spareCount(agent string, parallel int) int {
-	const want = 2
-	free := freeMemory()
-	switch {
-	case agent != "claude":
-		return 0
-	case free <= 0:
-		return want
-	}
-	return int(min(want, max(0, free/memoryPerAttempt-int64(parallel))))
-}

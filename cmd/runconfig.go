@@ -53,7 +53,6 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 	})
 	if c.Workers.Engine == "" { // else the workers say how many attempts they make at a time
 		c.Parallel = cmp.Or(c.Parallel, defaultParallel(c.Agent))
-		c.Spares = spareCount(c.Agent, c.Parallel)
 	} else if err := placeOnWorkers(o, &c); err != nil {
 		return c, err
 	}

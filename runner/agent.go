@@ -15,9 +15,8 @@ import (
 // the program in steps, so that the cost is still reported, and the outcome is Interrupted. They
 // report problems in their results.
 type Agent interface {
-	// Turn gives the agent the prompt of an attempt. Local calls it at most once per attempt. spare may
-	// be nil; without it the agent starts a process.
-	Turn(ctx context.Context, req TurnRequest, spare Spare) TurnResult
+	// Turn gives the agent the prompt of an attempt. Local calls it at most once per attempt.
+	Turn(ctx context.Context, req TurnRequest) TurnResult
 	// Ask makes one lean call: no task, no checks, no session, only the tools of q.
 	Ask(ctx context.Context, q Question) Answer
 }

@@ -19,7 +19,7 @@ import (
 // script is an agent whose turn is a shell script.
 type script string
 
-func (s script) Turn(ctx context.Context, req runner.TurnRequest, _ runner.Spare) runner.TurnResult {
+func (s script) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
 	c := exec.CommandContext(ctx, "sh", "-ec", string(s))
 	c.Dir = req.Dir
 	if out, err := c.CombinedOutput(); err != nil {

@@ -364,7 +364,7 @@ func (t *attempt) adoptTurn() (v classification, unfinished string) {
 // runTurn runs the agent's turn and stores its cost and work in the result. unfinished is the agent's
 // own account of the missing work.
 func (t *attempt) runTurn(ctx context.Context) (v classification, unfinished string) {
-	end, res := t.Agent.Turn(ctx, t.turn, t.hooks.Spare), &t.res
+	end, res := t.Agent.Turn(ctx, t.turn), &t.res
 	res.Cost, res.Priced = end.Cost, end.Priced
 	res.Disputed = end.Disputed
 	res.Usage = end.Usage

@@ -641,7 +641,7 @@ func TestNothingChanged(t *testing.T) {
 // agentFunc is an agent with a turn and no answers.
 type agentFunc func(runner.TurnRequest) runner.TurnResult
 
-func (f agentFunc) Turn(_ context.Context, req runner.TurnRequest, _ runner.Spare) runner.TurnResult {
+func (f agentFunc) Turn(_ context.Context, req runner.TurnRequest) runner.TurnResult {
 	return f(req)
 }
 

@@ -91,8 +91,6 @@ type Runner interface {
 // Hooks connect an attempt with the process that makes it. They are not part of the request, which can
 // be sent elsewhere. Each may be nil.
 type Hooks struct {
-	// Spare is a process that was started ahead for this attempt.
-	Spare Spare
 	// TurnEnded is called once after the agent's turn, before the first check. It returns when the turn
 	// is on record. An error, such as the end of the run, interrupts the attempt.
 	TurnEnded func(Turn) error
@@ -105,7 +103,7 @@ type Request struct {
 	Run     string `json:"run"`     // run id
 	Task    string `json:"task"`    // task id as the plan spells it
 	Attempt int    `json:"attempt"` // from 1
-	Slot    int    `json:"slot"`    // 0..parallel, unique among running attempts and a spare
+	Slot    int    `json:"slot"`    // 0..parallel-1, unique among running attempts
 
 	// Commit is the commit on which the attempt begins, and WIP one with the files that it begins with; "": as Commit.
 	// Both are empty for an attempt whose directory is ready, or is chosen on this machine.

@@ -215,7 +215,7 @@ func TestAdoptionAfterACrashAnywhere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p, c := genPlan(t), genConfig(t)
-		c.Limits, c.Spares = budget.Limits{NoUSD: true, NoIterations: true}, 0
+		c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
 		d := randomRunner{seed: rapid.Uint64().Draw(t, "seed")}
 		_, whole, _ := runRandom(t, p, c, nil, d)
 		cut := rapid.IntRange(1, len(whole)).Draw(t, "cut")

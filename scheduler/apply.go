@@ -33,7 +33,7 @@ func (s *State) clear() {
 	s.frontier = dag.NewFrontier(p.Graph)
 	s.irreversibleTasks = s.findIrreversible()
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
-	s.slots, s.openSpares, s.deferral = slots{}, nil, deferral{}
+	s.slots, s.deferral = slots{}, deferral{}
 	s.groups = map[string]*group{}
 	s.strays = map[string]*numbers{}
 	s.openWork, s.atCap = map[string]event.Body{}, map[string]cappedAttempt{}
@@ -113,6 +113,8 @@ func (s *State) apply(e event.Event) error {
 		}
 	case event.WaveWarmed:
 		s.warming = false
+	case event.Removed:
+		s.Ledger.Spend(b.Cost, 0)
 	case event.AttemptStarted:
 		s.applyAttemptStarted(b, e.Time)
 	case event.AttemptAdopted:
@@ -123,10 +125,6 @@ func (s *State) apply(e event.Event) error {
 		return s.applyAttemptEnded(b)
 	case event.CostCorrected:
 		return s.applyCostCorrected(b)
-	case event.SpareStarted:
-		return s.applySpareStarted(b)
-	case event.SpareEnded:
-		s.applySpareEnded(b)
 	case event.CounselStarted:
 		s.applyCounselStarted(b)
 	case event.CounselEnded:

@@ -141,10 +141,10 @@ func (s *State) fundable(ready []int, free budget.USD) (n int, sum budget.USD) {
 	return n, sum
 }
 
-// unreserved returns the number of slots and spares for which no money is reserved: those that are free, and those of
-// attempts whose turn has ended.
+// unreserved returns the number of slots for which no money is reserved: those that are free, and those of attempts
+// whose turn has ended.
 func (s *State) unreserved() int {
-	return s.Limiter.Limit - s.Running() + s.checking + s.freeSpares()
+	return s.Limiter.Limit - s.Running() + s.checking
 }
 
 // comingTasks returns for how many tasks, besides the given number that could start now, money is kept. With the eager

@@ -249,32 +249,6 @@ func TestCostsOfAnEarlierRun(t *testing.T) {
 	}
 }
 
-// A task whose process was started ahead has its money, so the money for the others is not divided by it.
-func TestReservedTasksShareNoMoney(t *testing.T) {
-	t.Parallel()
-	var caps []budget.USD
-	for _, reserved := range []bool{false, true} {
-		s := NewState(mustPlan(t, planText(task("a"), task("b"))))
-		cfg := testConfig()
-		cfg.Limits.USD = 9 * budget.Dollar
-		m := simulation{s: s}
-		bodies := []event.Body{event.RunStarted{Config: cfg}, event.WaveStarted{Wave: 1, Of: 1}}
-		if reserved {
-			bodies = append(bodies, event.SpareStarted{Task: "b", Key: s.Tasks[1].Key, Wave: 1, Attempt: 1, Cap: 1})
-		}
-		for _, b := range bodies {
-			if err := m.apply(b); err != nil {
-				t.Fatal(err)
-			}
-		}
-		b, _ := decideNext(s, epoch).(event.AttemptStarted)
-		caps = append(caps, b.Cap)
-	}
-	if half := 9 * budget.Dollar / 2; caps[0] != half || caps[1] <= half {
-		t.Errorf("the caps are %s", caps)
-	}
-}
-
 // In a run without a limit of money the attempts of a wave share the limit of the wave.
 func TestShareOfAWave(t *testing.T) {
 	t.Parallel()

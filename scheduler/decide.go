@@ -175,7 +175,7 @@ func decideAttempt(s *State, now time.Time, kept keptMoney) (ev event.Body, wait
 		switch p := &s.Plan.Tasks[i]; {
 		case p.Command != "" && command < 0:
 			command = i
-		case p.Command == "" && s.spareOf(p.ID, s.Tasks[i].Attempts+1) == nil:
+		case p.Command == "":
 			share = append(share, i)
 		}
 		if ready < s.unreserved() {
@@ -215,10 +215,7 @@ func decideAttemptStart(s *State, i int, share []int) (event.Body, bool) {
 		return decideChecks(s, i), false
 	}
 	var cap budget.USD
-	slot, spare := -1, s.spareOf(p.ID, t.Attempts+1)
-	if spare != nil {
-		cap, slot = spare.Cap, spare.Slot
-	} else if slot = s.slots.nextFree(); p.Command == "" {
+	if p.Command == "" {
 		limit, wait, short := s.fund(share)
 		if cap = limit; wait {
 			return nil, true // reserved money may be released
@@ -228,11 +225,9 @@ func decideAttemptStart(s *State, i int, share []int) (event.Body, bool) {
 		}
 	}
 	ev := event.AttemptStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries,
-		Iteration: s.Ledger.Iterations() + 1, Why: t.Next, Slot: slot, Cap: cap, Advised: t.Advice != nil}
-	j := jobOf(ev)
-	j.held = spare != nil
-	switch err := s.admits(j); {
-	case err != nil && (j.held || s.Running() > 0 || s.lightRunning): // the spare must end first
+		Iteration: s.Ledger.Iterations() + 1, Why: t.Next, Slot: s.slots.nextFree(), Cap: cap, Advised: t.Advice != nil}
+	switch err := s.admits(jobOf(ev)); {
+	case err != nil && (s.Running() > 0 || s.lightRunning):
 		return nil, true
 	case err != nil:
 		return event.Draining{Stop: s.limitStop(err)}, false

@@ -54,25 +54,6 @@ func (f fate) wait(ctx context.Context, most time.Duration, work ...any) bool {
 	}
 }
 
-// spare is a process that waits for its attempt.
-type spare struct {
-	fate
-	req   runner.Request
-	taken chan struct{}
-}
-
-// Run implements runner.Spare.
-func (p *spare) Run(ctx context.Context) (cost budget.USD, used bool) {
-	d := p.of("spare", p.req.Task, p.req.Attempt)
-	select {
-	case <-p.taken:
-		return 0, true
-	case <-ctx.Done():
-		time.Sleep(time.Duration(1 + d.Int64N(int64(time.Second)))) // as in wait
-		return budget.USD(d.IntN(2) * 700), false
-	}
-}
-
 // dice is a source of random choices.
 type dice struct{ *rand.Rand }
 
@@ -190,7 +171,7 @@ func drawMembers(d dice, task map[string]any) {
 func drawnConfig(d dice) event.Config {
 	c := event.DefaultConfig()
 	c.Run, c.Agent = "run-1", "fake"
-	c.Parallel, c.Spares = 1+d.IntN(4), d.IntN(3)
+	c.Parallel = 1 + d.IntN(4)
 	c.Schedule = oneOf(d, event.Waves, event.Eager)
 	c.Isolation = oneOf(d, "", "", event.Isolated)
 	c.Limits = budget.Limits{USD: budget.USD(1+d.IntN(30)) * budget.Dollar, Iterations: 5 + d.IntN(40)}
@@ -227,9 +208,6 @@ func (f fate) Attempt(ctx context.Context, req runner.Request, hooks runner.Hook
 	d := f.of("attempt", req.Task, req.Attempt)
 	if f.wait(ctx, time.Minute, "first", req.Task, req.Attempt) {
 		f.first <- req.Task
-	}
-	if p, ok := hooks.Spare.(*spare); ok {
-		close(p.taken)
 	}
 	r := runner.Result{Outcome: runner.Done, Output: &runner.Output{Value: json.RawMessage(`{}`)}, Session: req.Session,
 		Cost:   min(req.Cap, budget.USD(d.IntN(400_000))),
@@ -501,7 +479,6 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 		}
 		return some(d, 2, json.RawMessage(`"x"`), json.RawMessage(`{"n":1}`)), nil
 	}
-	l.NewSpare = func(req runner.Request) runner.Spare { return &spare{f, req, make(chan struct{})} }
 	l.Recover = func(context.Context) Recovery { return recovery{f} }
 	l.LateCosts, l.FirstResponse = f.late, f.first
 	added := make(chan []json.RawMessage, 1)
@@ -679,7 +656,7 @@ func mustStartAfresh(t *testing.T, text string, events []event.Event) {
 		}
 		states = append(states, map[string]any{"shown": visible(s), "figures": s.figures, "streaks": s.failureStreaks,
 			"approvals": s.approvals, "selection": s.selection, "earlier": s.earlier, "ledger": s.Ledger,
-			"ledgers of waves": s.waveLedgers, "groups": groups, "work": s.openWork, "spares": s.openSpares,
+			"ledgers of waves": s.waveLedgers, "groups": groups, "work": s.openWork,
 			"at their caps": s.atCap, "slots": s.slots, "files": s.files.holders, "strays": s.strays, "merges": s.merges,
 			"login": []any{s.Notional, s.Window}, "stop": []any{s.Stop, s.Ended, s.PauseUntil, s.Phase},
 			"rest": []any{s.RunStart, s.SessionStart, s.Origin, s.Limiter, s.checking, s.irreversibleTasks, s.delivery,

@@ -181,7 +181,7 @@ func (s *State) groupWaits(i int) bool {
 		return g != nil
 	}
 	return g.plan.BudgetUSD > 0 && s.Plan.Tasks[i].Command == "" && t.Turn == nil && g.ledger.Reserved() > 0 &&
-		g.available() < s.neededCost(i) && s.spareOf(s.Plan.Tasks[i].ID, t.Attempts+1) == nil
+		g.available() < s.neededCost(i)
 }
 
 // groupCap returns the cap of the first of the tasks that could start: at most limit, where 0 is none, and a part of

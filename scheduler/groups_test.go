@@ -183,7 +183,6 @@ func TestGroupBudget(t *testing.T) {
 		cfg.Schedule = rapid.SampledFrom([]event.Schedule{event.Waves, event.Eager}).Draw(rt, "schedule")
 		cfg.Limits = budget.Limits{NoUSD: rapid.Bool().Draw(rt, "no limit of the run"), USD: 25 * budget.Dollar,
 			NoIterations: true}
-		cfg.Spares = rapid.IntRange(0, 1).Draw(rt, "spares")
 		p := mustPlan(t, planText(`{"id":"g","subject":"x","verify":["true"],
 			"foreach":{"items":[1,2,3,4,5,6,7,8],"budgetUSD":2}}`, task("d", "g"), task("own")))
 		w := &spender{spent: map[string]budget.USD{}, cost: func(task string, most budget.USD) budget.USD {

@@ -18,7 +18,6 @@ type job struct {
 	task      string // an attempt at it, or a panel for it; "": another job
 	cap       budget.USD
 	iteration bool
-	held      bool // a spare for it holds the reservation
 }
 
 func attemptKey(task string, n int) string  { return fmt.Sprintf("%s/%d", task, n) }
@@ -82,9 +81,6 @@ func (s *State) begin(b event.Body) error {
 	if j.key == "" {
 		return nil
 	}
-	if a, ok := b.(event.AttemptStarted); ok {
-		s.releaseSpare(a.Task, a.Attempt, 0)
-	}
 	if !isPaid(b) {
 		if err := s.purse(j).reserve(j); err != nil {
 			return fmt.Errorf("%s: %w", strings.TrimPrefix(j.key, "/"), err)
@@ -124,7 +120,8 @@ func (s *State) finish(key string, cost budget.USD, tokens int64, charged bool) 
 	}
 }
 
-// admits returns the limit that does not allow a job now, or nil.
+// admits returns the limit that does not allow a job now, or nil. Of the money of its group a job gets a part that is
+// there.
 func (s *State) admits(j job) error {
 	now := s.purse(j)
 	run := *now.run
@@ -132,9 +129,6 @@ func (s *State) admits(j job) error {
 	if now.wave != nil {
 		wave := *now.wave
 		probe.wave = &wave
-	}
-	if j.held { // of the group's money an attempt gets a part that is there
-		probe.commit(j.key, 0, 0, false)
 	}
 	return probe.reserve(j)
 }

@@ -61,11 +61,6 @@ type Loop struct {
 	// Config.Stagger. nil: a wave waits for the end of its first task.
 	FirstResponse <-chan string
 
-	// AwaitingAPI receives the tasks whose agent has waited for the API so long that a spare saves
-	// time. A spare is started only while all running agents have. nil: they count as having done so
-	// at their start.
-	AwaitingAPI <-chan string
-
 	// AddedTasks receives tasks that were added to the run's task list, in the form of a plan file's
 	// tasks, each after its blockers. May be nil.
 	AddedTasks <-chan []json.RawMessage
@@ -80,9 +75,6 @@ type Loop struct {
 	// Request completes a request with the parts that the scheduler does not have: prompt,
 	// directories, rehearsal block. It is called from the loop's goroutine.
 	Request func(s *State, task int, e event.AttemptStarted) (runner.Request, error)
-	// NewSpare returns a spare for the Request of the next attempt. It is called from the loop's
-	// goroutine. Required if Config.Spares is not 0.
-	NewSpare func(req runner.Request) runner.Spare
 	// Case returns the case for a panel, from the loop's goroutine.
 	Case func(s *State, task int, e event.CounselStarted) counsel.Case
 	// Review and Verify prepare a review, or a verification of criteria and repeated checks, and
@@ -142,8 +134,7 @@ type message func() event.Body
 // that it has started.
 func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	kill, cancel := context.WithCancelCause(ctx)
-	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State, spares: map[string]*spareProcess{},
-		starting: map[string]bool{}, turns: map[string]chan struct{}{},
+	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State, turns: map[string]chan struct{}{},
 		costs: costSearch{results: make(chan []event.CostCorrected, 1)}}
 	defer r.stop()
 	if err := r.settleUnfinished(ctx); err != nil {
@@ -159,9 +150,9 @@ func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 		return event.RunEnded{}, err
 	}
 	size, adopted := max(1, r.s.Config.Parallel), r.s.decideAdoptions()
-	// A light review, an integration, the closing steps, spares and adopted attempts run outside the parallel limit.
+	// A light review, an integration, the closing steps and adopted attempts run outside the parallel limit.
 	// An attempt sends two messages: its turn and its end.
-	r.results, r.jobs = make(chan message, 2*(size+len(adopted))+3+r.s.Config.Spares), make(chan func())
+	r.results, r.jobs = make(chan message, 2*(size+len(adopted))+3), make(chan func())
 	r.group.SetLimit(size)
 	if err := r.commit(adopted...); err != nil {
 		return event.RunEnded{}, err
@@ -177,13 +168,10 @@ type running struct {
 	kill           context.Context
 	cancel         context.CancelCauseFunc
 	cancelQuestion context.CancelFunc       // cancels the open question
-	spares         map[string]*spareProcess // spares, by the keys of their attempts
-	// starting holds the tasks whose agent has not waited for the API yet.
-	starting     map[string]bool
-	turns        map[string]chan struct{} // closed when the end of an attempt's turn is durable, by its key
-	stopRechecks context.CancelFunc       // makes the running verification start no further check
-	group        errgroup.Group           // attempts and panels; SetLimit is the parallel limit
-	// background has reviews, integrations, verifications and searches for costs, at most one of each kind, spares, and
+	turns          map[string]chan struct{} // closed when the end of an attempt's turn is durable, by its key
+	stopRechecks   context.CancelFunc       // makes the running verification start no further check
+	group          errgroup.Group           // attempts and panels; SetLimit is the parallel limit
+	// background has reviews, integrations, verifications and searches for costs, at most one of each kind, and
 	// adopted attempts, which may be more than the parallel limit of this session.
 	background    errgroup.Group
 	results       chan message
@@ -226,8 +214,6 @@ func (r *running) loop(ctx context.Context) (event.RunEnded, error) {
 			interrupt = r.costs.end == nil && (signalCount > 1 || sig.Interrupt)
 		case task := <-r.FirstResponse:
 			body = onFirstResponse(r.s, task)
-		case task := <-r.AwaitingAPI:
-			delete(r.starting, task)
 		case tasks := <-r.AddedTasks:
 			body = onAddedTasks(r.s, tasks)
 		case text := <-r.Warnings:
@@ -303,9 +289,6 @@ func (r *running) advance() error {
 		}
 	}
 	for {
-		if r.endObsoleteSpares() {
-			break
-		}
 		var body event.Body
 		if group := dueList(r.s); group >= 0 {
 			items, err := r.Items(r.s, group)
@@ -313,13 +296,7 @@ func (r *running) advance() error {
 		} else {
 			body = decideNext(r.s, r.Now())
 		}
-		if body == nil && len(r.starting) == 0 {
-			body = decideSpare(r.s, r.Now())
-		}
-		if body == nil {
-			break
-		}
-		if r.awaitsCosts(body) {
+		if body == nil || r.awaitsCosts(body) {
 			break
 		}
 		if err := r.emit(body); err != nil {
@@ -342,13 +319,8 @@ func (r *running) emit(b event.Body) error {
 	if err := r.s.apply(e); err != nil {
 		return fmt.Errorf("record %d: %w", e.Seq, err)
 	}
-	switch b := b.(type) {
-	case event.WaveStarted:
+	if _, ok := b.(event.WaveStarted); ok {
 		r.announcedWave = 0
-	case event.AttemptStarted:
-		if r.AwaitingAPI != nil && r.planTask(b.Task).Command == "" && b.Why != event.WhyChecks {
-			r.starting[b.Task] = true
-		}
 	}
 	r.batch = append(r.batch, pendingEvent{e, r.covered(e)})
 	if n := onMoneyChange(r.s, before); n != nil {

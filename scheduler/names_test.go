@@ -69,7 +69,7 @@ func TestSchedulerNamesNoFlag(t *testing.T) {
 func TestVerbsOfDecisions(t *testing.T) {
 	t.Parallel()
 	verb := regexp.MustCompile(`^(decide|on|On|end|End|Settle)[A-Z]`)
-	recorded := []string{"Thorough", "Light", "spareOf", "obsoleteSpares", "Run", "loop"} // return events of the past
+	recorded := []string{"Thorough", "Light", "Run", "loop"} // return events of the past
 	bodies := map[string]bool{"Body": true}
 	for _, f := range sources(t, "../internal/event") {
 		for _, d := range f.Decls {

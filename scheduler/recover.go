@@ -103,20 +103,16 @@ func (s *State) endInterruptedAttempt(o openAttempt, from Recovery) event.Body {
 	return end
 }
 
-// settleUnfinished records the ends of the open work of an earlier session. Its spares had no prompt.
+// settleUnfinished records the ends of the open work of an earlier session.
 func (r *running) settleUnfinished(ctx context.Context) error {
-	if len(r.s.openWork)+len(r.s.openSpares) == 0 {
+	if len(r.s.openWork) == 0 {
 		return nil
 	}
 	var from Recovery = atCap{}
 	if r.Recover != nil {
 		from = r.Recover(ctx)
 	}
-	ends := r.s.SettleUnfinished(from)
-	for _, b := range r.s.openSpares {
-		ends = append(ends, event.SpareEnded{Task: b.Task, Wave: b.Wave, Attempt: b.Attempt})
-	}
-	return r.commit(ends...)
+	return r.commit(r.s.SettleUnfinished(from)...)
 }
 
 // lostResult returns the result of an attempt without a recorded end, because wavex died. Its cost is the

@@ -151,7 +151,6 @@ func genConfig(t *rapid.T) event.Config {
 	if rapid.Bool().Draw(t, "limit of waves") {
 		c.Limits.Wave = budget.USD(rapid.IntRange(1, 500_000).Draw(t, "wave"))
 	}
-	c.Spares = rapid.IntRange(0, 2).Draw(t, "spares")
 	c.MaxRetries = rapid.IntRange(0, 3).Draw(t, "retries")
 	c.Counsel = rapid.Bool().Draw(t, "counsel")
 	c.Review = rapid.SampledFrom([]string{event.ReviewOff, event.ReviewLight, event.ReviewThorough,
@@ -245,17 +244,6 @@ func (b limitView) Event(e event.Event, s *State) {
 			b.t.Fatalf("record %d: %s runs without a reservation", e.Seq, key)
 		}
 	}
-	for _, p := range s.openSpares {
-		if held, ok := reservation(s.Ledger, attemptKey(p.Task, p.Attempt)); !ok || held != p.Cap {
-			b.t.Fatalf("record %d: the spare of %s waits without a reservation", e.Seq, p.Task)
-		}
-	}
-	if _, begun := e.Body.(event.SpareStarted); begun && e.Seq == s.Seq && len(obsoleteSpares(s, e.Time)) > 0 {
-		b.t.Fatalf("record %d: a spare is unwanted at once: %+v", e.Seq, s.openSpares)
-	}
-	if len(s.openSpares) > s.Config.Spares {
-		b.t.Fatalf("record %d: %d spares, at most %d", e.Seq, len(s.openSpares), s.Config.Spares)
-	}
 	if !l.NoIterations && s.Ledger.Iterations() > l.Iterations {
 		b.t.Fatalf("record %d: %d iterations of %d", e.Seq, s.Ledger.Iterations(), l.Iterations)
 	}
@@ -284,7 +272,7 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 		p, c := genPlan(t), genConfig(t)
 		d := randomRunner{seed: rapid.Uint64().Draw(t, "seed")}
 		s, events, end := runRandom(t, p, c, nil, d, limitView{t})
-		if end.Status == "" || s.Running() != 0 || len(s.openWork) != 0 || len(s.openSpares) != 0 ||
+		if end.Status == "" || s.Running() != 0 || len(s.openWork) != 0 ||
 			s.Ledger.Reserved() != 0 {
 			t.Fatalf("ended as %+v with %d running", end, s.Running())
 		}
@@ -294,7 +282,6 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 			*counts.Of(s.Tasks[i].Status)++
 			sum += s.Tasks[i].Cost
 		}
-		usedOnce(t, events)
 		if counts != s.Counts || counts != end.Tasks {
 			t.Fatalf("counted %+v, kept %+v, reported %+v", counts, s.Counts, end.Tasks)
 		}
@@ -318,38 +305,6 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 			t.Fatalf("the replay differs:\n%+v\n%+v", visible(again), visible(s))
 		}
 	})
-}
-
-// usedOnce checks that each spare is closed once: by the start of its attempt, with its slot, cap
-// and session, or by its own end.
-func usedOnce(t *rapid.T, events []event.Event) {
-	open := map[string]event.SpareStarted{}
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case event.SpareStarted:
-			key := attemptKey(b.Task, b.Attempt)
-			if _, twice := open[key]; twice {
-				t.Fatalf("record %d: a second spare for %s", e.Seq, key)
-			}
-			open[key] = b
-		case event.SpareEnded:
-			key := attemptKey(b.Task, b.Attempt)
-			if _, there := open[key]; !there {
-				t.Fatalf("record %d: the spare for %s ends and is not there", e.Seq, key)
-			}
-			delete(open, key)
-		case event.AttemptStarted:
-			key := attemptKey(b.Task, b.Attempt)
-			if p, there := open[key]; there && (b.Slot != p.Slot || b.Cap != p.Cap || b.Session != p.Session || b.Resume ||
-				b.Key != p.Key) {
-				t.Fatalf("record %d: %+v has not what was prepared: %+v", e.Seq, b, p)
-			}
-			delete(open, key)
-		}
-	}
-	if len(open) > 0 {
-		t.Fatalf("without an end: %+v", open)
-	}
 }
 
 // visible returns a state without the fields that only the live loop sets (times are the

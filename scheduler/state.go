@@ -129,20 +129,19 @@ type State struct {
 	delivery          *event.DeliveryEnded // of this session; nil before
 	warming           bool                 // agents of the wave wait for its first response; no phase: commands start
 
-	index      map[string]int32 // task id to node
-	groups     map[string]*group
-	frontier   *dag.Frontier
-	queue      queue
-	merges     mergeQueue
-	files      fileLocks
-	slots      slots
-	openSpares []event.SpareStarted // spares, in the order of their start
-	costs      costs
-	durations  map[string]time.Duration // duration of the last successful attempt, by task, over all runs of the journal
-	strays     map[string]*numbers      // of tasks that are not in the plan, or not yet
-	openWork   map[string]event.Body    // attempts and panels that have not ended, by their ledger key
-	atCap      map[string]cappedAttempt // attempts on workers whose costs are unknown, by their ledger key
-	Counts     event.Counts
+	index     map[string]int32 // task id to node
+	groups    map[string]*group
+	frontier  *dag.Frontier
+	queue     queue
+	merges    mergeQueue
+	files     fileLocks
+	slots     slots
+	costs     costs
+	durations map[string]time.Duration // duration of the last successful attempt, by task, over all runs of the journal
+	strays    map[string]*numbers      // of tasks that are not in the plan, or not yet
+	openWork  map[string]event.Body    // attempts and panels that have not ended, by their ledger key
+	atCap     map[string]cappedAttempt // attempts on workers whose costs are unknown, by their ledger key
+	Counts    event.Counts
 	figures
 }
 

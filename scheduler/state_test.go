@@ -133,7 +133,6 @@ func TestContradictoryJournals(t *testing.T) {
 // eventsOf returns events of a task with a content key.
 func eventsOf(task, key string) []event.Body {
 	return []event.Body{
-		event.SpareStarted{Task: task, Key: key, Wave: 1, Attempt: 8}, event.SpareEnded{Task: task, Wave: 1, Attempt: 8},
 		event.AttemptStarted{Task: task, Key: key, Wave: 1, Attempt: 9, Try: 9, Iteration: 1, Why: "first"},
 		event.TurnEnded{Task: task, Key: key, Attempt: 9, Turn: runner.Turn{Result: wrong("no")}},
 		event.AttemptEnded{Task: task, Key: key, Attempt: 9, Status: event.Failed, Result: wrong("no")},
@@ -454,27 +453,17 @@ func TestTextsForAPerson(t *testing.T) {
 	}
 }
 
-// A spare that ended after its attempt took its reservation adds its cost; one that no attempt took gives back the rest
-// and its slot.
-func TestCostOfASpare(t *testing.T) {
+// The process that an older wavex started ahead of an attempt is in the ledger with its cost only.
+func TestRemovedRecord(t *testing.T) {
 	t.Parallel()
-	for taken, left := range map[bool]budget.USD{true: 22 * budget.Dollar, false: 25 * budget.Dollar} {
-		s := NewState(mustPlan(t, planText(task("A"))))
-		spare := event.SpareStarted{Task: "A", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Slot: 2, Cap: 3 * budget.Dollar}
-		bodies := []event.Body{event.RunStarted{Config: testConfig()}, spare}
-		if taken {
-			bodies = append(bodies, event.AttemptStarted{Task: "A", Key: spare.Key, Wave: 1, Attempt: 1, Try: 1, Iteration: 1,
-				Why: "first", Slot: 2, Cap: spare.Cap})
+	s := NewState(mustPlan(t, planText(task("A"))))
+	for n, b := range []event.Body{event.RunStarted{Config: testConfig()}, event.Removed{}, event.Removed{Cost: 7}} {
+		if err := s.apply(event.Event{Seq: int64(n + 1), Time: epoch, Body: b}); err != nil {
+			t.Fatal(err)
 		}
-		for n, b := range append(bodies, event.SpareEnded{Task: "A", Wave: 1, Attempt: 1, Cost: 7}) {
-			if err := s.apply(event.Event{Seq: int64(n + 1), Time: epoch, Body: b}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if s.Ledger.Spent() != 7 || s.Ledger.Available() != left-7 || s.waveLedger(1).Spent() != 7 ||
-			len(s.openSpares) != 0 || s.slots.used[2] != taken {
-			t.Errorf("taken %v: %s spent, %s left, slots %v", taken, s.Ledger.Spent(), s.Ledger.Available(), s.slots.used)
-		}
+	}
+	if s.Ledger.Spent() != 7 || s.Ledger.Reserved() != 0 {
+		t.Errorf("%s spent, %s reserved", s.Ledger.Spent(), s.Ledger.Reserved())
 	}
 }
 

@@ -199,8 +199,6 @@ func eventFigures(_ testing.TB, m moment) figures {
 			spent += b.Review.Cost
 		case event.CriteriaEnded:
 			spent += b.Cost
-		case event.SpareEnded:
-			spent += b.Cost
 		case event.RunEnded:
 			if b.Status == event.RunCancelled {
 				stop(last)

@@ -18,19 +18,12 @@ import (
 func (r *running) startWork(e event.Event) {
 	switch b := e.Body.(type) {
 	case event.AttemptStarted:
-		spare, release := r.assignSpare(b)
-		work := r.attemptWork(b, nil, spare)
-		r.runJob(func() message {
-			defer release()
-			return work()
-		})
+		r.runJob(r.attemptWork(b, nil))
 	case event.AttemptAdopted:
 		r.startAdopted(b)
 	case event.TurnEnded: // it is durable
 		close(r.turns[attemptKey(b.Task, b.Attempt)])
 		delete(r.turns, attemptKey(b.Task, b.Attempt))
-	case event.SpareStarted:
-		r.startSpare(b)
 	case event.IntegrationStarted:
 		r.startIntegration(b)
 	case event.DeliveryStarted:
@@ -60,11 +53,11 @@ func (r *running) startWork(e event.Event) {
 }
 
 // attemptWork returns the work of an attempt, and the message that ends it. turn is its turn, if that is on record:
-// then only the checks remain. spare may be nil.
-func (r *running) attemptWork(b event.AttemptStarted, turn *runner.Turn, spare runner.Spare) func() message {
+// then only the checks remain.
+func (r *running) attemptWork(b event.AttemptStarted, turn *runner.Turn) func() message {
 	i, _ := r.s.Index(b.Task)
 	req, err := r.Request(r.s, i, b)
-	hooks := runner.Hooks{Spare: spare}
+	var hooks runner.Hooks
 	if req.Turn = turn; b.Why == event.WhyChecks {
 		req.Turn = r.s.Tasks[i].Turn
 	}
@@ -79,7 +72,6 @@ func (r *running) attemptWork(b event.AttemptStarted, turn *runner.Turn, spare r
 			res = r.runAttempt(req, hooks)
 		}
 		return func() event.Body {
-			delete(r.starting, b.Task)
 			return onAttempt(r.s, i, res, r.Now(), r.Jitter())
 		}
 	}
@@ -88,7 +80,7 @@ func (r *running) attemptWork(b event.AttemptStarted, turn *runner.Turn, spare r
 // startAdopted waits for an attempt of an earlier session beside those of this one.
 func (r *running) startAdopted(b event.AttemptAdopted) {
 	o, _ := r.s.openAttempt(attemptKey(b.Task, b.Attempt))
-	work := r.attemptWork(o.AttemptStarted, o.turn, nil)
+	work := r.attemptWork(o.AttemptStarted, o.turn)
 	r.background.Go(func() error {
 		r.results <- work()
 		return nil

@@ -15,7 +15,7 @@ type scripted struct {
 	turn func(ctx context.Context, req runner.TurnRequest) runner.TurnResult
 }
 
-func (s *scripted) Turn(ctx context.Context, req runner.TurnRequest, _ runner.Spare) runner.TurnResult {
+func (s *scripted) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
 	return s.turn(ctx, req)
 }
 

@@ -232,7 +232,7 @@ func TestSlowStop(t *testing.T) {
 	begun := make(chan struct{})
 	agent := &scripted{Agent: runnertest.StandIn(runnertest.Works)}
 	agent.turn = func(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
-		end := agent.Agent.Turn(ctx, req, nil)
+		end := agent.Agent.Turn(ctx, req)
 		close(begun)
 		<-ctx.Done()
 		time.Sleep(2 * heartbeat)
@@ -260,7 +260,7 @@ func TestLongPrompt(t *testing.T) {
 	got := make(chan int, 1)
 	agent.turn = func(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
 		got <- len(req.Prompt)
-		return agent.Agent.Turn(ctx, req, nil)
+		return agent.Agent.Turn(ctx, req)
 	}
 	r.startWorker("w1", agent)
 	dir, req := r.request("a", "")

@@ -36,9 +36,6 @@ type Agent struct {
 // IsRehearsal reports whether it is the rehearsal agent.
 func (a Agent) IsRehearsal() bool { return a.Name == Rehearsal }
 
-// AllowsSpares reports whether a process may be started before there is a prompt for it.
-func (a Agent) AllowsSpares() bool { return a.Support.Holds(statement.SilentBeforePrompt) }
-
 // NeedsAgent reports whether any task is for an agent and not a command, also of a list that comes with the run.
 func NeedsAgent(p *plan.Plan) bool {
 	for t := range p.AllTasks() {

@@ -361,7 +361,7 @@ func TestTerminatedAfterItsTurn(t *testing.T) {
 		req, err := b.local().PrepareTurn(b.req)
 		must(err)
 		began := time.Now()
-		r := b.agent.Turn(ctx, req, nil)
+		r := b.agent.Turn(ctx, req)
 		stop(nil)
 		if r.ExitCode != 3 || time.Since(began) >= time.Minute || r.Outcome != c.want {
 			t.Errorf("%s: exit code %d after %s: %+v", name, r.ExitCode, time.Since(began), r)
@@ -373,7 +373,11 @@ func TestTerminatedAfterItsTurn(t *testing.T) {
 func TestStopOfAnEndedProcess(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script{Steps: []step{{EOF: true}, {Exit: code(0)}}})
-	c := b.agent.NewSpare(b.local(), b.req).start()
+	req, err := b.local().PrepareTurn(b.req)
+	must(err)
+	c, err := (&turn{Agent: b.agent, req: req}).newConversation(false, "")
+	must(err)
+	must(c.start())
 	c.close()
 	<-c.p.Done()
 	c.stop(errors.New("enough"), false)
@@ -382,7 +386,7 @@ func TestStopOfAnEndedProcess(t *testing.T) {
 	}
 	c.say = make(chan []byte)
 	c.send([]byte("not read"))
-	c.discard()
+	c.p.Wait()
 }
 
 // An agent that answers an interrupt late, and then hangs, is ended as well.

@@ -40,7 +40,6 @@ type conversation struct {
 
 	p             *proc.Process
 	stderr        *runner.LogFile // its standard error; nil before start
-	startDigest   string          // for a spare: digest of the files that the process read at its start
 	resume        bool
 	turns         chan turnEvent // from the reader goroutine
 	say           chan []byte    // lines for its standard input
@@ -63,11 +62,9 @@ func (c *conversation) run(ctx context.Context) {
 		return
 	}
 	defer out.Close()
-	if c.stderr == nil {
-		if c.stderr, err = c.agent.CreateLog(c.logDir, loop.StderrFile); err != nil {
-			c.end.startErr = err
-			return
-		}
+	if c.stderr, err = c.agent.CreateLog(c.logDir, loop.StderrFile); err != nil {
+		c.end.startErr = err
+		return
 	}
 	defer c.stderr.Close()
 
@@ -76,11 +73,9 @@ func (c *conversation) run(ctx context.Context) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 
-	if c.p == nil {
-		if err := c.start(); err != nil {
-			c.end.startErr = err
-			return
-		}
+	if err := c.start(); err != nil {
+		c.end.startErr = err
+		return
 	}
 	c.lastRead.Store(time.Now().UnixNano())
 	c.turns, c.usageRequests, c.exited = make(chan turnEvent), make(chan struct{}, 1), make(chan struct{})

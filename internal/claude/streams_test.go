@@ -363,7 +363,7 @@ func drawnTurn(t *testing.T, d dice, calls bool, say func(string, ...any)) {
 	}
 	c.end.endedAfterTurn = d.IntN(9) == 0
 	c.conclude("")
-	turn := &turn{Agent: c.agent, spareCost: budget.USD(d.IntN(2))}
+	turn := &turn{Agent: c.agent}
 	turn.req.Cap = limit
 	if d.IntN(3) == 0 {
 		turn.req.Output = json.RawMessage(`{}`)

@@ -23,15 +23,12 @@ import (
 // turn is the state of one call of Turn.
 type turn struct {
 	*Agent
-	req       runner.TurnRequest
-	spare     *Spare     // nil: there is none
-	spareCost budget.USD // cost of a spare that was not used, in micro-dollars
+	req runner.TurnRequest
 }
 
-// Turn gives the CLI the prompt of an attempt, in a process of its own or in the spare.
-func (a *Agent) Turn(ctx context.Context, req runner.TurnRequest, spare runner.Spare) runner.TurnResult {
+// Turn gives the CLI the prompt of an attempt, in a process of its own.
+func (a *Agent) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
 	t := &turn{Agent: a, req: req}
-	t.spare, _ = spare.(*Spare)
 	k, err := t.converse(ctx, req.Resume, req.Prompt)
 	if err != nil {
 		return runner.TurnResult{Outcome: runner.Broken, Reason: err.Error(), Contained: true}
@@ -71,9 +68,6 @@ func (t *turn) converse(ctx context.Context, resume bool, prompt string) (*conve
 	if err != nil {
 		return nil, err
 	}
-	_, lost := t.spare.claim(k)
-	t.spareCost += lost
-	t.spare = nil
 	k.run(ctx)
 	return k, nil
 }
@@ -135,7 +129,6 @@ func (t *turn) wrapper() []string {
 func (t *turn) fillResult(res *runner.TurnResult, k *conversation) {
 	f := k.transcript
 	res.Bill = f.bill(t.req.Cap)
-	res.Cost += t.spareCost
 	res.ExitCode, res.Contained, res.Exhausted = k.exit.Code, k.exit.Contained, k.exit.Exhausted
 	res.Version, res.Model = f.init.version, f.init.model
 	res.Notional = f.notional

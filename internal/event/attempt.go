@@ -81,37 +81,8 @@ func (b CostCorrected) Correct(r runner.Result) runner.Result {
 	return r
 }
 
-// SpareStarted reserves the money of the next attempt at a task, under the attempt's key, and a
-// slot. The process then starts, without a prompt. AttemptStarted for the same attempt takes both
-// over.
-type SpareStarted struct {
-	Task    string     `json:"task"`
-	Key     string     `json:"key"` // content key of the task
-	Wave    int        `json:"wave"`
-	Attempt int        `json:"attempt"` // the attempt that it is for
-	Slot    int        `json:"slot"`
-	Session string     `json:"session"`
-	Cap     budget.USD `json:"cap,omitempty"` // micro-dollars reserved; 0: no limit
-}
-
-// Start returns the known part of the attempt's start.
-func (b *SpareStarted) Start() AttemptStarted {
-	return AttemptStarted{Task: b.Task, Key: b.Key, Wave: b.Wave, Attempt: b.Attempt, Slot: b.Slot,
-		Session: b.Session, Cap: b.Cap}
-}
-
-// SpareEnded says that a spare's process ended without an attempt. Its reservations are released.
-type SpareEnded struct {
-	Task    string     `json:"task"`
-	Wave    int        `json:"wave"`
-	Attempt int        `json:"attempt"`
-	Cost    budget.USD `json:"cost"` // micro-dollars; 0 unless the CLI worked without a prompt
-}
-
 func (AttemptStarted) Type() string { return "attempt_started" }
 func (AttemptAdopted) Type() string { return "attempt_adopted" }
 func (TurnEnded) Type() string      { return "turn_ended" }
 func (AttemptEnded) Type() string   { return "attempt_ended" }
 func (CostCorrected) Type() string  { return "cost_corrected" }
-func (SpareStarted) Type() string   { return "spare_started" }
-func (SpareEnded) Type() string     { return "spare_ended" }

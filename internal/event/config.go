@@ -16,8 +16,7 @@ type Config struct {
 	Dir      string   `json:"dir"`  // absolute project directory; tasks work here
 	Loop     loop.Dir `json:"loop"` // absolute; usually Dir/.loop
 	Agent    string   `json:"agent"`
-	Parallel int      `json:"parallel"`         // limit of concurrent attempts and panels, at least 1
-	Spares   int      `json:"spares,omitempty"` // limit of processes started ahead of their attempts
+	Parallel int      `json:"parallel"` // limit of concurrent attempts and panels, at least 1
 	Schedule Schedule `json:"schedule"`
 	Stagger  string   `json:"stagger,omitempty"` // Staggered: a wave waits for the first response of its first task
 	Only     []string `json:"only,omitempty"`    // tasks that this session starts, and their blockers; nil: all

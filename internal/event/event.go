@@ -14,6 +14,8 @@ import (
 	"time"
 
 	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"wavex/budget"
 )
 
 // Event is one decision: a record of the journal and a line of the NDJSON output. It carries the
@@ -33,7 +35,7 @@ type Body interface {
 // bodies holds a value of each type of event.
 var bodies = []Body{
 	RunStarted{}, RunResumed{}, RunEnded{}, WaveStarted{}, WaveWarmed{}, Draining{}, Notice{}, RolledBack{}, Inspected{},
-	AttemptStarted{}, AttemptAdopted{}, TurnEnded{}, AttemptEnded{}, CostCorrected{}, SpareStarted{}, SpareEnded{},
+	AttemptStarted{}, AttemptAdopted{}, TurnEnded{}, AttemptEnded{}, CostCorrected{},
 	CounselStarted{}, CounselEnded{}, CounselSkipped{}, PrecheckStarted{}, PrecheckEnded{},
 	IntegrationStarted{}, IntegrationEnded{}, DeliveryStarted{}, DeliveryEnded{},
 	CriteriaStarted{}, CriteriaEnded{}, ReviewStarted{}, ReviewEnded{}, ReviewSkipped{}, TasksAdded{},
@@ -41,6 +43,16 @@ var bodies = []Body{
 	Asked{}, Answered{},
 	RequestOpened{}, CallStarted{}, CallEnded{}, StageEnded{},
 }
+
+// removed holds the names of types of events that only an older wavex makes.
+var removed = []string{"spare_started", "spare_ended"}
+
+// Removed is the record of an older wavex about work that this one does not do.
+type Removed struct {
+	Cost budget.USD `json:"cost,omitempty"` // micro-dollars of that work
+}
+
+func (Removed) Type() string { return "removed" }
 
 // typesByName returns the Go type of each type of event, by its name.
 var typesByName = sync.OnceValue(func() map[string]reflect.Type {
@@ -87,6 +99,9 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 		return fmt.Errorf("event version %d; this wavex reads version %d", v.V, Version)
 	}
 	typ, known := typesByName()[v.Type]
+	if !known && slices.Contains(removed, v.Type) {
+		typ, known = reflect.TypeFor[Removed](), true
+	}
 	if !known {
 		return fmt.Errorf("unknown event type %q", v.Type)
 	}

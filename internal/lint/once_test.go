@@ -31,7 +31,6 @@ var once = []struct {
 	}},
 	{"a panic of work in the background", `background\.Go\(`, map[string]string{
 		"scheduler/workers.go":   "work that sends its end",
-		"scheduler/spare.go":     "a process without an end to send if its attempt takes it",
 		"scheduler/latecosts.go": "a search that sends any number of events",
 	}},
 	{"the end of a run", `event\.RunEnded\{\w`, map[string]string{

@@ -34,10 +34,10 @@ type scripted struct {
 	turn  func(ctx context.Context, req runner.TurnRequest) runner.TurnResult
 }
 
-func (s *scripted) Turn(ctx context.Context, req runner.TurnRequest, spare runner.Spare) runner.TurnResult {
+func (s *scripted) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
 	s.turns.Add(1)
 	if s.turn == nil {
-		return s.Agent.Turn(ctx, req, spare)
+		return s.Agent.Turn(ctx, req)
 	}
 	return s.turn(ctx, req)
 }
@@ -49,7 +49,7 @@ func works() *scripted { return &scripted{Agent: runnertest.StandIn(runnertest.W
 func waits(begun chan<- string, gate <-chan struct{}) *scripted {
 	s := works()
 	s.turn = func(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
-		end := s.Agent.Turn(ctx, req, nil)
+		end := s.Agent.Turn(ctx, req)
 		begun <- req.Dir
 		select {
 		case <-gate:
@@ -109,7 +109,7 @@ func TestRetryElsewhere(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(req.Dir, "made.txt")); (err == nil) != (req.Attempt == 2) {
 			t.Errorf("attempt %d finds the file: %v", req.Attempt, err)
 		}
-		return agent.Agent.Turn(ctx, req, nil)
+		return agent.Agent.Turn(ctx, req)
 	}
 	f := newFleet(t, agent)
 	dir, req := f.request("a")
@@ -160,7 +160,7 @@ func TestSessionMoves(t *testing.T) {
 		if req.Resume || req.Prompt != "all of it" || req.Session != movedSession {
 			t.Errorf("resumes %t with %q, session %s", req.Resume, req.Prompt, req.Session)
 		}
-		return agent.Agent.Turn(ctx, req, nil)
+		return agent.Agent.Turn(ctx, req)
 	}
 	f := newFleet(t, agent)
 	dir, req := f.request("a")
@@ -615,7 +615,7 @@ func TestLateResult(t *testing.T) {
 	begun, gate := make(chan string, 1), make(chan struct{})
 	agent := works()
 	agent.turn = func(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
-		end := agent.Agent.Turn(ctx, req, nil)
+		end := agent.Agent.Turn(ctx, req)
 		begun <- req.Dir
 		<-gate // as if it were frozen
 		end.Outcome, end.Cost = runner.Interrupted, 1234
@@ -794,7 +794,7 @@ func TestSetupChanges(t *testing.T) {
 func edits() *scripted {
 	agent := works()
 	agent.turn = func(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
-		end := agent.Agent.Turn(ctx, req, nil)
+		end := agent.Agent.Turn(ctx, req)
 		end.Edits = map[string]int{}
 		for i := range 2000 {
 			end.Edits[strings.Repeat("x", 200)+fmt.Sprint(i)] = 2

@@ -134,17 +134,6 @@ func (r *Session) items(s *scheduler.State, group int) ([]json.RawMessage, error
 	return s.Plan.Items(group, output)
 }
 
-// withSlotEnv adds the environment of the request's slot.
-func (r *Session) withSlotEnv(req runner.Request) runner.Request {
-	env, _ := r.workspace.SlotEnv(req.Slot) // the attempt itself empties the slot
-	req.Env = maps.Clone(req.Env)
-	if req.Env == nil {
-		req.Env = map[string]string{}
-	}
-	maps.Copy(req.Env, env)
-	return req
-}
-
 // ensureTasksDir makes sure, once, that the folder of the attempts' files exists.
 func (r *Session) ensureTasksDir() error {
 	if r.tasksDirMade {

@@ -18,7 +18,6 @@ import (
 // parts are the parts of a session that its loop needs.
 type parts struct {
 	runner      runner.Runner // makes attempts
-	newSpare    func(req runner.Request) runner.Spare
 	files       *statefiles.Writer
 	checkpoints *workspace.Checkpointer
 	reviews     *review.Coordinator
@@ -48,15 +47,14 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 		Integrator: integrator, Obstacle: r.obstacle,
 		Views:   slices.DeleteFunc(p.views, func(v scheduler.View) bool { return v == nil }),
 		Signals: c.Signals, Approver: c.Approver,
-		FirstResponse: r.firstResponse, AwaitingAPI: r.apiWaits.reports(), AddedTasks: p.addedTasks,
+		FirstResponse: r.firstResponse, AddedTasks: p.addedTasks,
 		Warnings: p.warnings,
 		Request: func(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
 			p.checkpoints.Schedule(s, i)
 			return r.attemptRequest(s, i, e)
 		},
-		Items:    r.items,
-		NewSpare: p.newSpare,
-		Recover:  r.recovery, LateCosts: r.lateCosts,
+		Items:   r.items,
+		Recover: r.recovery, LateCosts: r.lateCosts,
 		Panel: p.reviews.Panel(), Case: p.reviews.PreparePanel,
 		Review: p.reviews.PrepareReview, Verify: r.verifyInPlace(p.reviews.PrepareVerification), Precheck: p.reviews.PreparePrecheck,
 		Redact: r.redactEvent,

@@ -97,7 +97,6 @@ type Session struct {
 
 	// firstResponse receives the tasks whose agent's response has begun; nil: not used.
 	firstResponse chan string
-	apiWaits      *apiWaits // nil: no spare is wanted
 
 	tasksDirMade bool   // the folder of the attempts exists
 	finished     bool   // to its own end
@@ -150,9 +149,6 @@ func (r *Session) openLoop(ctx context.Context) error {
 		if err := r.leaveProject(ctx); err != nil {
 			return err
 		}
-	}
-	if !r.opts.Agent.AllowsSpares() {
-		r.config.Spares = 0
 	}
 	r.state = scheduler.NewState(r.plan)
 	if !r.opts.Resume {

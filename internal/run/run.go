@@ -56,9 +56,6 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	if r.config.Stagger == event.Staggered {
 		r.firstResponse = make(chan string, 16)
 	}
-	if r.config.Spares > 0 {
-		r.apiWaits = newAPIWaits()
-	}
 	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: r.agentEnv(),
 		Rehearsal: r.opts.Agent.IsRehearsal(), Redactor: r.opts.Redactor, Observe: r.observe, Wall: r.opts.Wall}
 	cli := &claude.Agent{Host: host, Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Find: r.opts.Agent.Find,
@@ -96,8 +93,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	defer proc.Contain(ctx, r.opts.Watchdog, r.config.Run, r.config.Loop.Path(loop.WatchdogLock), r.warn)()
 
 	l := r.newLoop(c, parts{runner: attempts,
-		newSpare: func(req runner.Request) runner.Spare { return cli.NewSpare(attempts, r.withSlotEnv(req)) },
-		files:    files, checkpoints: points, reviews: reviews, addedTasks: addedTasks, warnings: warnings,
+		files: files, checkpoints: points, reviews: reviews, addedTasks: addedTasks, warnings: warnings,
 		// The tracer is the first, so that a span exists before its process is prepared.
 		views: []scheduler.View{tracer, r.view, hookSnapshot, files, snapshots, r.workspace, noteWriter, list, hooks}})
 	return r.await(ctx, c, l, func() {
@@ -220,11 +216,7 @@ func (r *Session) observe(o runner.Observation) {
 	o.Text = r.opts.Redactor.String(o.Text)
 	r.recordWorker(o)
 	r.view.Observe(o)
-	if o.Kind == "init" {
-		r.apiWaits.begin(o.Task)
-	}
 	if o.Kind == "text" || o.Kind == "tool" {
-		r.apiWaits.end(o.Task)
 		select {
 		case r.firstResponse <- o.Task:
 		default: // not used, or the channel is full

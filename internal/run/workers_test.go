@@ -202,8 +202,8 @@ type frozenAgent struct {
 
 const frozenCost = 1234
 
-func (a *frozenAgent) Turn(ctx context.Context, req runner.TurnRequest, spare runner.Spare) runner.TurnResult {
-	end := a.Agent.Turn(ctx, req, spare)
+func (a *frozenAgent) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+	end := a.Agent.Turn(ctx, req)
 	if req.Attempt == 1 {
 		a.begun <- req.Attempt
 		<-a.gate

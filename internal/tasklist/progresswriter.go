@@ -82,8 +82,8 @@ func (m *ProgressWriter) Event(e event.Event, s *scheduler.State) {
 		return
 	}
 	switch b := e.Body.(type) {
-	case event.Notice, event.WaveStarted, event.WaveWarmed, event.SpareStarted,
-		event.SpareEnded, event.AttemptAdopted, event.TurnEnded, event.CostCorrected: // change no task
+	case event.Notice, event.WaveStarted, event.WaveWarmed, event.Removed,
+		event.AttemptAdopted, event.TurnEnded, event.CostCorrected: // change no task
 		return
 	case event.AttemptStarted:
 		m.updateByID(s, b.Task)

@@ -15,7 +15,7 @@ import (
 type StandIn Scenario
 
 // Turn plays the scenario.
-func (s StandIn) Turn(ctx context.Context, req runner.TurnRequest, _ runner.Spare) runner.TurnResult {
+func (s StandIn) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
 	return s.play(ctx, req)
 }
 

@@ -68,9 +68,6 @@ func fakeCLI(args []string) int {
 		os.Exit(143)
 	}()
 	go f.read()
-	if f.lies(statement.SilentBeforePrompt) {
-		_, _ = f.ask(context.Background(), []object{{"role": "user", "content": "quota"}})
-	}
 	for v := range f.in {
 		if v["type"] == "control_request" {
 			f.print(object{"type": "control_response", "response": object{"subtype": "success", "request_id": v["request_id"]}})

@@ -30,9 +30,6 @@ func (b *prober) probeTurns(ctx context.Context) error {
 		return err
 	}
 	defer t.stop()
-	if err := b.probeSilence(ctx, t); err != nil {
-		return err
-	}
 	first, err := t.turn(ctx, toolTurn.prompt())
 	if errors.Is(err, ErrEnded) && len(b.api.Messages(toolTurn.matches)) == toolCalls+1 {
 		b.decide(statement.OneResult, false, "the process ended its turn without a result")
@@ -69,20 +66,6 @@ func (b *prober) probeTurns(ctx context.Context) error {
 	n := len(slices.DeleteFunc(slices.Clone(t.received), func(l line) bool { return !isResult(l) }))
 	b.decide(statement.OneResult, n == 3, "%d results of 3 turns", n)
 	b.workCost = toolCost + stopCost + plainCost
-	return nil
-}
-
-// probeSilence waits until the process is ready, and checks that it has sent no request to the API.
-func (b *prober) probeSilence(ctx context.Context, t *cliProcess) error {
-	const id = "probe-ready"
-	if err := t.control(id, "initialize"); err != nil {
-		return t.writeError(ctx, err)
-	}
-	if _, err := t.await(ctx, func(l line) bool { return l.Type == "control_response" }); err != nil {
-		return err
-	}
-	n := len(b.api.Messages(func(r *fakeapi.Request) bool { return !strings.Contains(r.Users(), "wavex probe, turn ") }))
-	b.decide(statement.SilentBeforePrompt, n == 0, "%d requests before the first prompt", n)
 	return nil
 }
 

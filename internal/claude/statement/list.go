@@ -4,15 +4,14 @@ import "slices"
 
 // These are the statements about money.
 const (
-	TurnCost           ID = "turn-cost"
-	TotalCost          ID = "total-cost"
-	ResumedTotal       ID = "resumed-total"
-	InterruptedCost    ID = "interrupted-cost"
-	PartialUsage       ID = "partial-usage"
-	OneResult          ID = "one-result"
-	Cap                ID = "cap"
-	ResumedCap         ID = "resumed-cap"
-	SilentBeforePrompt ID = "silent-before-prompt"
+	TurnCost        ID = "turn-cost"
+	TotalCost       ID = "total-cost"
+	ResumedTotal    ID = "resumed-total"
+	InterruptedCost ID = "interrupted-cost"
+	PartialUsage    ID = "partial-usage"
+	OneResult       ID = "one-result"
+	Cap             ID = "cap"
+	ResumedCap      ID = "resumed-cap"
 )
 
 // These are the statements about permission.
@@ -66,9 +65,6 @@ func All() []Statement {
 		{ID: ResumedCap, Kind: Money, tested: perVersion(Holds, Holds),
 			Text:     "`--max-budget-usd` of a process that resumes a session does not count what the session cost before.",
 			Fallback: "a turn that ends at its cap early is topped up from the ledger"},
-		{ID: SilentBeforePrompt, Kind: Money, tested: perVersion(Holds, Holds),
-			Text:     "A process asks the API nothing before its first prompt.",
-			Fallback: "no process is started ahead"},
 
 		{ID: Denied, Kind: Permission, Required: true, tested: perVersion(Holds, Holds),
 			Text:     "A tool call that nothing allows is not carried out.",

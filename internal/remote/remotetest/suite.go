@@ -30,9 +30,9 @@ type beginning struct {
 	begin func()
 }
 
-func (b beginning) Turn(ctx context.Context, req runner.TurnRequest, spare runner.Spare) runner.TurnResult {
+func (b beginning) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
 	b.begin()
-	return b.Agent.Turn(ctx, req, spare)
+	return b.Agent.Turn(ctx, req)
 }
 
 // elsewhere makes attempts in directories of the suite: each becomes a repository. The suite stops an attempt after a
