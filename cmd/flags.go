@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -92,7 +93,8 @@ func argCount(least, most int, what string) cobra.PositionalArgs {
 func flagErrorText(c *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
-		if gone := wasRemoved("--" + unknown.GetSpecifiedName()); gone != nil {
+		name := "--" + unknown.GetSpecifiedName()
+		if gone := cmp.Or(wasRemoved(name), wasRemoved(c.Name()+" "+name)); gone != nil {
 			return gone.Error()
 		}
 		if there := equivalentFlag(c, unknown.GetSpecifiedName()); there != "" {
@@ -125,6 +127,8 @@ var removed = map[string]string{
 	"--attempt-memory":    memoryInstead,
 	"--run-memory":        memoryInstead,
 	"--max-rounds":        "give --max-fix-rounds",
+	"--counsel-holdout":   "each stuck task has its panel; leave it out",
+	"report --counsel":    "each report says how often advice was followed by a pass; leave it out",
 	"--counsel-via":       "experts are asked with the claude CLI; leave it out",
 	"--format phase-md":   exportInstead,
 	"--format phase-json": exportInstead,

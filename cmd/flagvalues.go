@@ -101,14 +101,6 @@ func optionalNumber(to **int, least int) *value {
 	return v
 }
 
-// share takes a number from 0 to 1.
-func share(to *float64) *value {
-	return parsed(to, "float64", "a share from 0 to 1", func(s string) (float64, bool) {
-		f, err := strconv.ParseFloat(s, 64)
-		return f, err == nil && f >= 0 && f <= 1
-	})
-}
-
 // duration takes a duration of at least least.
 func duration(to *time.Duration, least time.Duration, like string) *value {
 	return parsed(to, "duration", "a duration like "+like, func(s string) (time.Duration, bool) {

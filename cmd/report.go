@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,33 +22,29 @@ import (
 )
 
 type reportOptions struct {
-	format  string
-	html    bool
-	counsel bool
-	all     bool // tables show each task
+	format string
+	html   bool
+	all    bool // tables show each task
 }
 
 func newReport(std Stdio) *cobra.Command {
 	var o reportOptions
 	c := &cobra.Command{
 		Use:   "report [PLAN|RUN]",
-		Short: "Report the last run, or what panels were worth",
+		Short: "Report the last run",
 		Long: `report reads the journal in .loop/ of the project directory (or of the plan's
 project directory) and prints the last run, or the one whose id is given: every
 task, its attempts, checks, cost and time. The table has one row for a list
 (foreach), and for those of its tasks that failed, run or are tried again; with
 --all it has each task, also of a large run. With --html it is one page that
-needs no network, with the graph, the timeline, and all prompts and edits. With
---counsel it compares retries that had a panel's advice to those that had none,
-over all runs in the journal, and says when the numbers are too small. It
+needs no network, with the graph, the timeline, and all prompts and edits. It
 changes nothing of a run, and may be called while one is under way; of a long
 run it may write a snapshot in .loop, for the next call.
 
 Exit status: 0 printed, 2 there is no such run here.`,
 		Example: `  wavex report
   wavex report --html > report.html
-  wavex report --format junit > report.xml
-  wavex report --counsel`,
+  wavex report --format junit > report.xml`,
 		Args: optionalArg("a plan file or the id of a run"), ValidArgsFunction: completeRun,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if o.html {
@@ -62,17 +57,13 @@ Exit status: 0 printed, 2 there is no such run here.`,
 		"form of the report")
 	c.Flags().BoolVar(&o.html, "html", false, "the same as --format html")
 	c.Flags().BoolVar(&o.all, "all", false, "show each task, also of lists and of large runs (table or markdown)")
-	c.Flags().BoolVar(&o.counsel, "counsel", false, "compare retries with and without a panel (table or json)")
 	return c
 }
 
 func runReport(args []string, o reportOptions, std Stdio) error {
-	if o.counsel && o.format != "table" && o.format != "json" {
-		return usage("--counsel has the formats table and json, not %s", o.format)
-	}
 	var out []byte
 	now := time.Now()
-	if o.format == "table" && !o.counsel && !o.all {
+	if o.format == "table" && !o.all {
 		if b := loadSnapshot(args, now, std); b != nil {
 			return b.printTable(std)
 		}
@@ -81,26 +72,18 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	if o.counsel {
-		stats := report.CounselStatsOf(past.Events, past.State.Plan)
-		if out = []byte(stats.Text()); o.format == "json" {
-			out, err = json.MarshalIndent(stats, "", "  ")
-			out = append(out, '\n')
-		}
+	storeSnapshot(past, now)
+	if o.format == "json" {
+		return writeJSON(std.Out, past, now)
+	}
+	sum := report.Of(past.State, past.Events).At(now, past.Alive)
+	if o.all {
+		sum.ShowAll()
+	}
+	if o.format == "table" {
+		out = []byte(sum.Table(outputColumns(std.Out), asciiOnly(false, std.Out, os.Getenv)))
 	} else {
-		storeSnapshot(past, now)
-		if o.format == "json" {
-			return writeJSON(std.Out, past, now)
-		}
-		sum := report.Of(past.State, past.Events).At(now, past.Alive)
-		if o.all {
-			sum.ShowAll()
-		}
-		if o.format == "table" {
-			out = []byte(sum.Table(outputColumns(std.Out), asciiOnly(false, std.Out, os.Getenv)))
-		} else {
-			out, err = renderReport(past, &sum, o.format, secret.New(os.Environ()))
-		}
+		out, err = renderReport(past, &sum, o.format, secret.New(os.Environ()))
 	}
 	if err == nil {
 		_, err = std.Out.Write(secret.New(os.Environ()).Bytes(out))

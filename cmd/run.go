@@ -242,7 +242,6 @@ func reviewFlags(c *cobra.Command, o *runOptions) {
 	choicesFlag(c, onOff(&want.Counsel), "counsel", "a panel of experts for stuck tasks")
 	f.Var(number(&want.Threshold, 1), "counsel-threshold", "stuckCount at which the panel is asked")
 	f.StringSliceVar(&want.Blocked, "counsel-block", want.Blocked, "names of experts to exclude")
-	f.Var(share(&want.Holdout), "counsel-holdout", "share of stuck tasks that get no panel, to measure the panel's effect")
 	f.BoolVar(&o.chair, "counsel-chair", false, "settle disagreeing opinions by one more call")
 	choicesFlag(c, onOff(&want.Precheck), "precheck",
 		"let experts challenge tasks of reversibility 1 before their wave")

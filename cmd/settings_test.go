@@ -218,8 +218,6 @@ func sampleValues(f *pflag.Flag) [2]string {
 		return [2]string{v.choices[1], v.choices[0]}
 	}
 	switch {
-	case f.Name == "counsel-holdout":
-		return [2]string{"1", "0.5"}
 	case f.Name == "deliver":
 		return [2]string{"ff", "branch"}
 	case f.Name == "workers":
@@ -376,8 +374,7 @@ func TestBrokenSettings(t *testing.T) {
 		{"budget: +10", ":1: budget takes a value, not +10"},
 		{"deliver: mail", ":1: deliver takes"},
 		{"deliver: \"patch\\tx\"", ":1: "},
-		{"counsel-holdout: 2", ":1: counsel-holdout takes a share"},
-		{"counsel-holdout: NaN", ":1: counsel-holdout takes a share"},
+		{"counsel-holdout: 0.5", ":1: --counsel-holdout was removed: "},
 		{"parallel: 2\nparallel: 3", ":2: parallel is set twice"},
 		{"fresh: true", ":1: fresh is a choice for one run; give it as a flag: --fresh"},
 		{"- parallel", ":1: the file has a list"},

@@ -189,7 +189,6 @@ func drawnConfig(d dice) event.Config {
 	}
 	c.MaxRetries, c.Counsel, c.Threshold = d.IntN(5), !d.oneIn(4), 1+d.IntN(2)
 	c.Precheck, c.FailFast, c.AcceptAssumptions, c.Judge = !d.oneIn(3), d.oneIn(8), d.oneIn(3), d.oneIn(2)
-	c.Holdout = oneOf(d, 0, 0, 0.5)
 	c.RetrySession = oneOf(d, "same", "fresh", "auto")
 	c.WaitForReset = oneOf(d, 0, 10*time.Hour)
 	c.Review = oneOf(d, event.ReviewOff, event.ReviewLight, event.ReviewThorough, event.ReviewAuto, event.ReviewAuto)

@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"fmt"
-	"hash/fnv"
 	"slices"
 	"time"
 
@@ -47,7 +45,7 @@ func decidePanels(s *State) (body event.Body, kept keptMoney) {
 // panelMoney returns the money that work holds and the panel of task i waits for: that of the run or the wave, and that
 // of the task's group.
 func (s *State) panelMoney(i int) (run bool, of *group) {
-	if s.withoutPanel(i) != "" || s.Running() == 0 && !s.lightRunning {
+	if !s.Config.Counsel || s.Running() == 0 && !s.lightRunning {
 		return false, nil
 	}
 	for _, l := range []*budget.Ledger{&s.Ledger, s.waveLedger(s.Tasks[i].Wave)} {
@@ -60,22 +58,11 @@ func (s *State) panelMoney(i int) (run bool, of *group) {
 	return run, of
 }
 
-// withoutPanel returns why the retry of task i needs no panel, or "".
-func (s *State) withoutPanel(i int) string {
-	switch {
-	case !s.Config.Counsel: // an earlier session had it on
-		return "counsel is off"
-	case s.Config.Holdout > 0 && chance(s.Config.Run, s.Plan.Tasks[i].ID, s.Tasks[i].Attempts) < s.Config.Holdout:
-		return "holdout"
-	}
-	return ""
-}
-
 // decidePanel convenes a panel for a stuck task, or returns why it is skipped or the stop at a limit.
 func decidePanel(s *State, i int) event.Body {
 	t, id := &s.Tasks[i], s.Plan.Tasks[i].ID
-	if why := s.withoutPanel(i); why != "" {
-		return event.CounselSkipped{Task: id, Reason: why}
+	if !s.Config.Counsel { // an earlier session had it on
+		return event.CounselSkipped{Task: id, Reason: "counsel is off"}
 	}
 	cap, short := s.share(t.Wave, 1, panelCap)
 	if short != nil { // a retry would get nothing either, and a resume with more money begins with the panel
@@ -93,13 +80,6 @@ func decidePanel(s *State, i int) event.Body {
 		return event.Draining{Stop: s.limitStop(err)}
 	}
 	return ev
-}
-
-// chance returns a number in [0, 1) that is a function of the attempt.
-func chance(run, task string, attempt int) float64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s/%s/%d", run, task, attempt)
-	return float64(h.Sum64()>>11) / (1 << 53)
 }
 
 // onPanel returns the consequences of a panel's end. One that was cut off, or whose calls failed for a reason that an

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"runtime"
 	"slices"
 	"strings"
@@ -219,4 +220,11 @@ func TestAnyRunInASharedDirectory(t *testing.T) {
 	if integrations == 0 || reopened == 0 {
 		t.Errorf("%d integrations with %d culprits try nothing", integrations, reopened)
 	}
+}
+
+// chance returns a number in [0, 1) that is a function of the attempt.
+func chance(run, task string, attempt int) float64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%s/%d", run, task, attempt)
+	return float64(h.Sum64()>>11) / (1 << 53)
 }

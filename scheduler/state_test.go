@@ -348,20 +348,6 @@ func TestOwnBudgetOfATask(t *testing.T) {
 	}
 }
 
-// All panels are skipped if the whole of the retries is held out.
-func TestHoldout(t *testing.T) {
-	t.Parallel()
-	c := testConfig()
-	c.Holdout = 1
-	b := newFixture(t, mustPlan(t, planText(task("A"))), c)
-	b.runner.results["A"] = []runner.Result{wrong("no"), {Outcome: runner.Done}}
-	end := b.run(t)
-	skipped := of[event.CounselSkipped](b.journal)
-	if end.Status != event.RunComplete || len(skipped) != 1 || skipped[0].Reason != "holdout" || len(b.panel.cases) != 0 {
-		t.Errorf("ended as %+v; skipped %+v, asked %d", end, skipped, len(b.panel.cases))
-	}
-}
-
 // A panel that is due when a session ends is skipped in one without counsel, which has no panel. It costs nothing.
 func TestDuePanelWithoutCounsel(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,6 @@ type Config struct {
 	Blocked      []string      `json:"counsel_block,omitempty"` // experts that are never asked
 	Precheck     bool          `json:"precheck,omitempty"`      // challenge tasks of reversibility 1 before their wave
 	Threshold    int           `json:"counsel_threshold"`       // stuckCount that convenes one
-	Holdout      float64       `json:"counsel_holdout"`         // share of stuck tasks without a panel, as a control
 	RetrySession string        `json:"retry_session"`           // "same", "fresh", "auto"
 	ForceSession bool          `json:"force_session,omitempty"` // RetrySession overrides the plan
 	FailFast     bool          `json:"fail_fast"`               // the first failed task stops the run

@@ -30,7 +30,7 @@ type CounselEnded struct {
 // CounselSkipped says why a stuck task is retried without a panel.
 type CounselSkipped struct {
 	Task   string `json:"task"`
-	Reason string `json:"reason"` // "holdout", "no money", ...
+	Reason string `json:"reason"` // "counsel is off", "no money left for a panel"
 }
 
 // PrecheckStarted begins the challenge of a task. Nothing else starts meanwhile.

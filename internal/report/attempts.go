@@ -21,7 +21,6 @@ type AttemptRecord struct {
 type AttemptCounsel struct {
 	Panel   int
 	Verdict counsel.Verdict
-	Again   bool   // it was cut off, and another one follows
 	Skipped string // the reason if no panel was asked
 }
 
@@ -62,7 +61,7 @@ func AttemptsOfRuns(events []event.Event) (runs []map[string][]AttemptRecord) {
 			a.Counsel = append(a.Counsel, AttemptCounsel{Skipped: b.Reason})
 		case event.CounselEnded:
 			a := last(b.Task)
-			a.Counsel = append(a.Counsel, AttemptCounsel{Panel: b.Panel, Verdict: b.Verdict, Again: b.Again})
+			a.Counsel = append(a.Counsel, AttemptCounsel{Panel: b.Panel, Verdict: b.Verdict})
 		case event.IntegrationEnded:
 			for _, r := range b.Reopened {
 				last(r.Task).Reopened = &r

@@ -30,7 +30,7 @@ const (
 // Ending returns the lines with which a session ends.
 func (r *Summary) Ending() string { return strings.Join(r.endLines(false), "\n") + "\n" }
 
-// endLines returns the lines; those of the whole report have more about caches.
+// endLines returns the lines; those of the whole report have more about advice and caches.
 func (r *Summary) endLines(whole bool) []string {
 	l := []string{r.resultLine()}
 	for _, g := range r.Groups {
@@ -43,6 +43,9 @@ func (r *Summary) endLines(whole bool) []string {
 	l = append(l, r.moneyLine())
 	if e := r.effortLine(); e != "" {
 		l = append(l, e)
+	}
+	if x := r.Totals; whole && x.Followed > 0 {
+		l = append(l, fmt.Sprintf("Advice followed, then passed: %d of %d", x.Helped, x.Followed))
 	}
 	if cache := r.cacheLine(); cache != "" && whole {
 		l = append(l, cache)

@@ -171,6 +171,7 @@ func headOf(s *scheduler.State) Summary {
 		if p := &s.Plan.Tasks[i]; s.StaysFailed(i) {
 			r.Totals.addRetry(cmp.Or(p.Group, p.ID))
 		}
+		r.Totals.addAdvice(&s.Tasks[i])
 		r.Usage = r.Usage.Plus(s.Tasks[i].Usage)
 	}
 	return r

@@ -26,6 +26,8 @@ type Totals struct {
 	UpToDate  int          // completed tasks that were not run again
 	Failing   int          // failed tasks, and those that need a person
 	Refused   int          // tool calls that the policy did not let run
+	Followed  int          // advice of panels that an attempt has followed
+	Helped    int          // the part of Followed after which the task passed
 	Committed bool         // tasks have commits of their own
 	Hidden    event.Counts // tasks that tables leave out
 	Folded    int          // tasks of lists that tables leave out, because the row of the list stands for them
@@ -60,6 +62,21 @@ func newTotals(p *plan.Plan, waves int) *Totals {
 func (x *Totals) addRetry(id string) {
 	if n := len(x.Retry); n == 0 || x.Retry[n-1] != id {
 		x.Retry = append(x.Retry, id)
+	}
+}
+
+// addAdvice counts the advice that a task has followed.
+func (x *Totals) addAdvice(t *scheduler.Task) {
+	x.Followed += len(t.PastAdvice)
+	if t.Advice == nil {
+		return
+	}
+	switch t.Status {
+	case event.Completed, event.Verified:
+		x.Helped++
+		x.Followed++
+	case event.Failed:
+		x.Followed++
 	}
 }
 

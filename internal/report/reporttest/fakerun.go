@@ -219,7 +219,7 @@ func MixedRun(t testing.TB, show func(event.Event, *scheduler.State)) *FakeRun {
 	s.StartAttempt("T-004", 0).StartAttempt("T-005", 1)
 	s.Advance(90*time.Second).EndAttempt("T-004", vacuousResult(), event.Completed, nil)
 	s.Advance(time.Second).EndAttempt("T-005", FailingResult(400_000), event.Advising, nil)
-	s.Apply(event.CounselSkipped{Task: "T-005", Reason: "holdout"})
+	s.Apply(event.CounselSkipped{Task: "T-005", Reason: "no money left for a panel"})
 	s.StartAttempt("T-005", 0)
 	s.Advance(61*time.Second).EndAttempt("T-005", FailingResult(500_000), event.Failed,
 		func(b *event.AttemptEnded) {
