@@ -14,6 +14,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
+	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/textfmt"
@@ -32,19 +33,18 @@ type rollbackOptions struct {
 func newRollback(std Stdio) *cobra.Command {
 	var o rollbackOptions
 	c := &cobra.Command{
-		Use:   "rollback TASK|LIST|wave-N|run",
+		Use:   "rollback TASK|wave-N|run",
 		Short: "Bring back the files from before a task, a wave or the run",
 		Long: `rollback brings the files of the project back to the checkpoint from before the
-last run, a wave, a task, or all items of a list (foreach), and marks what is
-undone as pending: wavex resume does it again. A run in the directory of a git
+last run, a wave or a task, and marks what is undone as pending: wavex resume
+does it again. A run in the directory of a git
 checkout has a checkpoint, unless that would have added more than 64 MB; its
 waves and tasks have some if tasks are of reversibility 2B or 1. A wave takes
 the waves behind it along. Files that git ignores do not change, nor do index,
 branches and stash; the replaced files are saved below refs/wavex.
 
-If the run worked in worktrees, "rollback run" undoes its delivery: your branch
-and checkout go back to the commit before it, unless other work builds on it.
-The run's work stays on the branch wavex/RUN.
+If the run worked in worktrees, "rollback run" prints the commands with which you
+undo its delivery. The run's work stays on the branch wavex/RUN.
 
 Without git there are no checkpoints, and nothing can be undone.
 
@@ -54,7 +54,7 @@ already build on.
 
 Exit status: 0 done, 2 there is no checkpoint of it, 5 a person must look.`,
 		Example: "  wavex rollback run --dry-run\n  wavex rollback run --yes\n  wavex rollback T-003",
-		Args:    oneArg("a task, a list, wave-N or run"), ValidArgsFunction: completeRollback,
+		Args:    oneArg("a task, wave-N or run"), ValidArgsFunction: completeRollback,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.target = args[0]
 			return runRollback(c.Context(), o, std)
@@ -87,14 +87,14 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 	if err := b.resolveTarget(); err != nil {
 		return err
 	}
+	if s.Config.Isolation == event.Isolated {
+		return usererr.Blocked(fmt.Errorf("nothing was changed: %s", b.waysBack()))
+	}
 	lock, err := runlog.Lock(s.Config.Loop, s.Config.Run)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()
-	if s.Config.Isolation == event.Isolated {
-		return b.undeliver(ctx)
-	}
 	return b.run(ctx)
 }
 
@@ -108,8 +108,34 @@ type rollback struct {
 	target       gitwork.Target
 	tasks        []string // tasks to undo, in plan order
 	descendants  []string // completed tasks that depend on an undone task
-	list         listSpan // of a list
 	irreversible []string // those with effects beyond files
+}
+
+// waysBack tells the commands that undo the delivery of a run in worktrees.
+func (b *rollback) waysBack() string {
+	base, run := b.s.Config.Base, b.s.Config.Run
+	var forward, elsewhere string
+	for _, e := range b.events {
+		d, _ := e.Body.(event.DeliveryEnded)
+		switch _, began := e.Body.(event.RunStarted); {
+		case began:
+			forward, elsewhere = "", ""
+		case d.Failed:
+		case d.How == "ff":
+			forward = fmt.Sprintf("\nto take its commits off your branch: git reset --keep %.12s"+
+				"\nto undo them by new commits, after a push or other commits: git revert --no-edit %.12s..%.12s",
+				base, base, d.Commit)
+		case d.How == "push":
+			remote := strings.TrimSuffix(d.Ref, "/wavex/"+run)
+			elsewhere = fmt.Sprintf("\nto remove the pushed branch: git push %s --delete wavex/%s", plan.ShellQuote(remote), run)
+		case d.How == "pr":
+			elsewhere = "\nto close its pull request: gh pr close --delete-branch " + plan.ShellQuote(d.Ref)
+		}
+	}
+	if forward+elsewhere == "" {
+		return fmt.Sprintf("run %s has not moved your branch; its work is on wavex/%s", run, run)
+	}
+	return fmt.Sprintf("run %s worked in worktrees, and its delivery is yours to undo", run) + forward + elsewhere
 }
 
 // resolveTarget resolves the argument. The id of a task or a list takes precedence over the words wave-N and run.
@@ -117,22 +143,23 @@ func (b *rollback) resolveTarget() error {
 	s := b.s
 	if s.Config.Isolation == event.Isolated && b.opts.target != "run" {
 		return usage(
-			"run %s worked in worktrees: `wavex rollback run` undoes its delivery, and each task's work is a commit; see: git for-each-ref refs/wavex/%s",
+			"run %s worked in worktrees: `wavex rollback run` tells how to undo its delivery, and each task's work is a commit; see: git for-each-ref refs/wavex/%s",
 			s.Config.Run, s.Config.Run)
 	}
 	i, isTask := s.Plan.Lookup(b.opts.target)
 	group := s.Plan.Group(b.opts.target)
 	wave, isWave := strings.CutPrefix(b.opts.target, "wave-")
 	undone := func(j int) bool { return s.Tasks[j].Wave >= b.target.Wave }
+	if group != nil && len(group.Tasks) > 0 {
+		i = group.Tasks[0]
+	}
 	switch {
+	case group != nil, isTask && s.Plan.Tasks[i].Group != "":
+		return usage("a list is rolled back with its wave, for %s: wavex rollback wave-%d", textfmt.Line(b.opts.target),
+			max(1, s.Tasks[i].Wave))
 	case isTask:
 		b.target.Task = s.Plan.Tasks[i].ID
 		undone = func(j int) bool { return j == i }
-	case group != nil:
-		undone = func(j int) bool { return s.Plan.Tasks[j].Group == group.ID }
-		if err := b.resolveList(textfmt.Line(group.ID), undone); err != nil {
-			return err
-		}
 	case b.opts.target == "run":
 		b.target.Wave = 1
 	case isWave:
@@ -142,7 +169,7 @@ func (b *rollback) resolveTarget() error {
 		}
 		b.target.Wave = n
 	default:
-		return usage("%q is no task and no list of %s, no wave-N, and not run", b.opts.target, s.Plan.Path)
+		return usage("%q is no task of %s, no wave-N, and not run", b.opts.target, s.Plan.Path)
 	}
 	for j := range s.Tasks {
 		t := &s.Plan.Tasks[j]
@@ -154,10 +181,7 @@ func (b *rollback) resolveTarget() error {
 			b.irreversible = append(b.irreversible, t.ID)
 		}
 	}
-	if isTask || group != nil {
-		if group != nil {
-			i = group.Tasks[0] // what waits for a list waits for each item
-		}
+	if isTask {
 		for _, j := range s.Plan.Graph.Descendants(i) {
 			if s.Tasks[j].Status == event.Completed && !undone(int(j)) {
 				b.descendants = append(b.descendants, s.Plan.Tasks[j].ID)
@@ -214,9 +238,6 @@ func (b *rollback) run(ctx context.Context) error {
 	points.Own = b.s.Config.Outputs
 	if b.target.Exclude, err = points.RelativePaths(b.target.Exclude); err != nil {
 		return err
-	}
-	if err := b.orderFirst(ctx, points); err != nil {
-		return usererr.Blocked(err)
 	}
 	found, err := points.PlanRollback(ctx, b.target)
 	if errors.Is(err, gitwork.ErrNoCheckpoint) {
@@ -290,14 +311,6 @@ func (b *rollback) checkConflicts(found *gitwork.Rollback) error {
 	var why []string
 	if len(b.descendants) > 0 {
 		why = append(why, "completed tasks build on it: "+event.ListTasks(b.descendants, 0))
-	}
-	if len(b.list.beside) > 0 {
-		why = append(why, "tasks that declare no files ran meanwhile, and the changes may be theirs: "+
-			event.ListTasks(b.list.beside, 0))
-	}
-	if len(b.list.abreast) > 1 {
-		why = append(why, "its first items ran side by side, and it is not known which checkpoint was made first: "+
-			"files of one may be in the checkpoint before another, and stay")
 	}
 	switch n := len(found.ChangedByOthers); {
 	case n == 0:

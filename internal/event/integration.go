@@ -55,8 +55,6 @@ type DeliveryEnded struct {
 	Why     string `json:"why,omitempty"`
 	// Failed means that the work is not at the requested place: the run is not over.
 	Failed bool `json:"failed,omitempty"`
-	// Undone means that a person took a delivery back.
-	Undone bool `json:"undone,omitempty"`
 }
 
 func (IntegrationStarted) Type() string { return "integration_started" }

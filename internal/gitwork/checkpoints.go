@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -53,7 +52,6 @@ type Checkpoints struct {
 	mu    sync.Mutex
 	waves map[int]func() error // each makes a checkpoint once
 	gaps  int                  // between sessions; -1: unknown
-	made  int64                // number of the last checkpoint
 }
 
 // OpenCheckpoints opens the repository of a project. An *Error says that there is none, and therefore no
@@ -261,18 +259,7 @@ func (p *Checkpoints) commitOn(ctx context.Context, g git, subject, parent strin
 	if err != nil {
 		return "", err
 	}
-	return g.outputOf(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n%s%d\n", subject, p.run, gapTrailer, gaps,
-		orderTrailer, p.nextNumber()), args...)
-}
-
-// numberIn returns the number of a trailer in the message of a checkpoint's commit, or 0 if it has none.
-func numberIn(message, trailer string) (n int64) {
-	for line := range strings.Lines(message) {
-		if rest, ok := strings.CutPrefix(line, trailer); ok {
-			n, _ = strconv.ParseInt(strings.TrimSpace(rest), 10, 64) // by wavex
-		}
-	}
-	return n
+	return g.outputOf(ctx, fmt.Sprintf("%s\n\nWavex-Run: %s\n%s%d\n", subject, p.run, gapTrailer, gaps), args...)
 }
 
 func checkpointPrefix(run string) string { return "refs/wavex/" + run + ".points/" }

@@ -48,14 +48,14 @@ func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete b
 		err := m.g.inAny().run(ctx, "merge", "--ff-only", "-q", d.Commit)
 		if err == nil {
 			d.How, d.Why = "ff", branchName(c.branch)+" was fast-forwarded"
-			return d, m.endForward(work, true)
+			return d, m.endForward()
 		}
 		if exitCode(err) < 0 {
 			return d, err
 		}
 		obstacle = &Error{Problem: NotForward, Text: err.Error()} // git refused although our checks passed
 		if err = m.undoForward(ctx, work); err == nil {
-			err = m.endForward(work, false)
+			err = m.endForward()
 		}
 		if err != nil {
 			obstacle.Text += "; the checkout has a part of the work: " + err.Error()
@@ -89,27 +89,31 @@ func (m *Manager) beginForward(f forward) error {
 }
 
 // endForward puts on record that the user's branch was fast-forwarded, or was not and the checkout is as before.
-func (m *Manager) endForward(f forward, done bool) error {
+func (m *Manager) endForward() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.state.Forward = nil
-	if done {
-		if m.state.Delivered == "" || m.state.Delivered != f.From {
-			m.state.DeliveredOn = f.From
-		}
-		m.state.Delivered = f.To
-	}
 	return m.save(true)
 }
 
 // recoverForward puts on record a fast-forward that git completed before wavex was killed, and undoes one that git has
 // begun: then the checkout is clean again, except for changes of a person.
 func (m *Manager) recoverForward(ctx context.Context) error {
-	work, c, err := m.findForward(ctx)
-	if work == nil || err != nil {
+	m.mu.Lock()
+	work := m.state.Forward
+	m.mu.Unlock()
+	if work == nil {
+		return nil
+	}
+	c, err := m.readCheckout(ctx)
+	if err != nil {
 		return err
 	}
-	if c.head == work.From && len(c.dirty) > 0 {
+	done, err := m.isAncestor(ctx, work.To, c.head)
+	if err != nil {
+		return err
+	}
+	if !done && c.head == work.From && len(c.dirty) > 0 {
 		if c.branch != m.state.Branch {
 			return nil // the files may come back with the branch
 		}
@@ -120,27 +124,7 @@ func (m *Manager) recoverForward(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.endForward(*work, false)
-}
-
-// findForward returns the fast-forward on record that git has not completed, or nil, and the checkout. One that git has
-// completed it puts on record as such.
-func (m *Manager) findForward(ctx context.Context) (*forward, checkout, error) {
-	m.mu.Lock()
-	work := m.state.Forward
-	m.mu.Unlock()
-	if work == nil {
-		return nil, checkout{}, nil
-	}
-	c, err := m.readCheckout(ctx)
-	if err != nil {
-		return nil, c, err
-	}
-	done, err := m.isAncestor(ctx, work.To, c.head)
-	if done {
-		return nil, c, m.endForward(*work, true)
-	}
-	return work, c, err
+	return m.endForward()
 }
 
 // undoForward restores the files and the index entries that a fast-forward which failed or was cut off has written. It

@@ -146,7 +146,6 @@ const (
 	Incomplete = "incomplete" // the run is not complete
 	NoRun      = "no-run"     // there is nothing of the run here
 	NoCommits  = "no-commits" // commits of the run are not in this repository
-	BuiltOn    = "built-on"   // a delivery cannot be undone, because other work builds on it
 	TooLarge   = "too-large"  // a checkpoint would add more than it may
 
 	BadOwner    = "owner"    // git refuses the repository of another user

@@ -1,7 +1,6 @@
 package gitwork
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,11 +17,10 @@ import (
 // It keeps the contents before the rollback, so that the rollback can be undone. It does not touch
 // the user's index, branches or stash, and does not know journals.
 
-// Target selects the changes to undo: those of one task, those from one task to another, or everything from a wave on.
+// Target selects the changes to undo: those of one task, or everything from a wave on.
 type Target struct {
-	Task  string // "": a wave
-	Until string // the task at whose end the changes end; "": Task
-	Wave  int    // from 1; 1 is the whole run
+	Task string // "": a wave
+	Wave int    // from 1; 1 is the whole run
 	// Exclude lists paths that are not changed, relative to the top of the checkout, with slashes; a
 	// directory stands for everything in it. They are the files that other tasks declared, since a
 	// task that ran at the same time must not lose its work, and files that people write.
@@ -64,7 +62,7 @@ func (p *Checkpoints) PlanRollback(ctx context.Context, t Target) (*Rollback, er
 	r := &Rollback{Ref: waveStartRef(p.run, t.Wave)}
 	until := endRef(p.run)
 	if t.Task != "" {
-		r.Ref, until = beforeRef(p.run, t.Task), afterRef(p.run, cmp.Or(t.Until, t.Task))
+		r.Ref, until = beforeRef(p.run, t.Task), afterRef(p.run, t.Task)
 	}
 	refs, err := p.Refs(ctx)
 	if err != nil {

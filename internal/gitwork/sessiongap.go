@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 )
 
 // This file distinguishes the run's own changes from those that people make between the sessions of
@@ -76,9 +77,12 @@ const gapTrailer = "Wavex-Between: "
 
 // gapCountOf returns the number of gaps before a checkpoint. It returns 0 for a checkpoint of an
 // older wavex, which has no trailer.
-func (p *Checkpoints) gapCountOf(ctx context.Context, commit string) (int, error) {
+func (p *Checkpoints) gapCountOf(ctx context.Context, commit string) (n int, err error) {
 	text, err := p.g.output(ctx, "show", "-s", "--format=%B", commit)
-	return int(numberIn(text, gapTrailer)), err
+	if _, rest, ok := strings.Cut(text, "\n"+gapTrailer); ok {
+		_, _ = fmt.Sscan(rest, &n) // by wavex
+	}
+	return n, err
 }
 
 // splitChanges returns the changes between two checkpoints: ours were made in the run's sessions, theirs

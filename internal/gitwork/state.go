@@ -29,16 +29,12 @@ type savedState struct {
 	// Programs are the digests of the files in which git found programs to run when the last session began, by path.
 	Programs map[string]string `json:"programs,omitempty"`
 	// NoHooks is the setting, see hooksSetting, whose directory of hooks did not exist; "": it did.
-	NoHooks string `json:"no_hooks,omitempty"`
-	// Delivered is the tip that was delivered by a fast-forward, DeliveredOn the commit that the branch was at before
-	// the first one; "" in the state of an older wavex.
-	Delivered   string             `json:"delivered,omitempty"`
-	DeliveredOn string             `json:"delivered_on,omitempty"`
-	Forward     *forward           `json:"forward,omitempty"` // the fast-forward under way
-	CutOff      time.Time          `json:"cut_off,omitzero"`  // that of a session before, of which a lock may be left
-	Trees       []*tree            `json:"trees,omitempty"`
-	Parked      []*tree            `json:"parked,omitempty"` // of tasks whose worktree another task has taken over
-	Waves       []savedIntegration `json:"waves,omitempty"`
+	NoHooks string             `json:"no_hooks,omitempty"`
+	Forward *forward           `json:"forward,omitempty"` // the fast-forward under way
+	CutOff  time.Time          `json:"cut_off,omitzero"`  // that of a session before, of which a lock may be left
+	Trees   []*tree            `json:"trees,omitempty"`
+	Parked  []*tree            `json:"parked,omitempty"` // of tasks whose worktree another task has taken over
+	Waves   []savedIntegration `json:"waves,omitempty"`
 }
 
 // savedIntegration is one integration.

@@ -64,7 +64,7 @@ func (r *Session) earlierWork(ctx context.Context, events []event.Event) (work *
 	}
 	switch {
 	case follows:
-	case from.Config.Agent == agent.Rehearsal && d.How != "push" && !d.Undone: // it costs nothing to do it again
+	case from.Config.Agent == agent.Rehearsal && d.How != "push": // it costs nothing to do it again
 		return nil, "", nil
 	default:
 		return nil, "", usererr.Blocked(fmt.Errorf("run %s has completed %d of %d tasks of this plan, and %s; "+
@@ -77,12 +77,9 @@ func (r *Session) earlierWork(ctx context.Context, events []event.Event) (work *
 
 // wayToWork says why HEAD does not have the work of a complete run, and how to bring it there.
 func wayToWork(d event.DeliveryEnded) string {
-	switch {
-	case d.How == "push":
+	if d.How == "push" {
 		return "HEAD does not have its work; bring it there with: " +
 			strings.Replace(d.Command, "--ff-only", "--no-rebase", 1)
-	case d.Undone:
-		return "its delivery was undone; bring its work back with: wavex deliver"
 	}
 	return "HEAD does not have its work; bring it there with: wavex deliver"
 }
@@ -92,7 +89,7 @@ func wayToWork(d event.DeliveryEnded) string {
 func lastDelivery(events []event.Event, commit string) (d event.DeliveryEnded) {
 	for _, e := range events {
 		b, ok := e.Body.(event.DeliveryEnded)
-		if ok && b.Commit == commit && (d.How != "push" || b.Undone || b.How == "push") {
+		if ok && b.Commit == commit && (d.How != "push" || b.How == "push") {
 			d = b
 		}
 	}
