@@ -46,7 +46,7 @@ sizes of the files, and writes nothing.
 
 Exit status: 0 the plan can run, 2 it cannot.`,
 		Example: "  wavex check plan.json\n  wavex check plan.yaml --output json",
-		Args:    optionalArg("a plan file"), ValidArgsFunction: completePlan,
+		Args:    optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			path, err := planPath(args)
 			if err != nil {

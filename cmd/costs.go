@@ -25,10 +25,9 @@ costs are made up. (* after a cost: a subscription; at least a part of the cost
 is not billed.)
 
 Exit status: 0 listed, 2 there is no run here.`,
-		Example:           "  wavex costs\n  wavex costs --by model\n  wavex costs --by plan --output json",
-		Args:              optionalArg("a plan file"),
-		ValidArgsFunction: completePlan,
-		RunE:              func(_ *cobra.Command, args []string) error { return runCosts(args, by, output, std) },
+		Example: "  wavex costs\n  wavex costs --by model\n  wavex costs --by plan --output json",
+		Args:    optionalArg("a plan file"),
+		RunE:    func(_ *cobra.Command, args []string) error { return runCosts(args, by, output, std) },
 	}
 	choiceFlag(c, &by, "by", "day", report.CostsBy, "the rows of the table")
 	outputFlag(c, &output)

@@ -38,8 +38,6 @@ Exit status: 0 written, 2 the plan has mistakes.`,
 		},
 	}
 	c.Flags().StringVar(&o.format, "format", "", "form of the output: state-md")
-	_ = c.RegisterFlagCompletionFunc("format",
-		cobra.FixedCompletions([]string{"state-md"}, cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().StringVarP(&o.to, "to", "o", "", "file to write (default: standard output)")
 	c.Flags().StringVar(&o.list, "task-list", "", "write the plan into this task list of Claude Code")
 	return c

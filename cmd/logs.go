@@ -47,10 +47,9 @@ it is the last attempt. With -f it goes on while the attempt runs, and with the
 task's next ones.
 
 Exit status: 0 shown, 2 there is no such task or attempt.`,
-		Example:           "  wavex logs T-004\n  wavex logs T-004 --attempt 1\n  wavex logs T-004 -f\n  wavex logs T-004 --raw | jq .type",
-		Args:              oneArg("a task's id"),
-		ValidArgsFunction: completeTask,
-		RunE:              func(c *cobra.Command, args []string) error { return runLogs(c.Context(), args[0], o, std) },
+		Example: "  wavex logs T-004\n  wavex logs T-004 --attempt 1\n  wavex logs T-004 -f\n  wavex logs T-004 --raw | jq .type",
+		Args:    oneArg("a task's id"),
+		RunE:    func(c *cobra.Command, args []string) error { return runLogs(c.Context(), args[0], o, std) },
 	}
 	f := c.Flags()
 	f.IntVar(&o.attempt, "attempt", 0, "number of the attempt (default: the last)")

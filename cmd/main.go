@@ -14,9 +14,6 @@ func Main(ctx context.Context, args []string, std Stdio) int {
 	app := newRoot(std)
 	addCommands(app, std, commandOf(args))
 	app.SetArgs(args)
-	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
-		addCompletions(app)
-	}
 	return int(reportError(std, app.ExecuteContext(ctx)))
 }
 

@@ -22,10 +22,9 @@ JSON, or with the id of a list (foreach) the results of its items, as an array.
 It reads the last run in .loop/ of the project directory, and changes nothing.
 
 Exit status: 0 printed, 2 there is no such task, or it has no output (yet).`,
-		Example:           "  wavex output T-001\n  wavex output T-001 | jq -r '.items[].path'",
-		Args:              oneArg("a task's id"),
-		ValidArgsFunction: completeTask,
-		RunE:              func(_ *cobra.Command, args []string) error { return runOutput(args[0], std) },
+		Example: "  wavex output T-001\n  wavex output T-001 | jq -r '.items[].path'",
+		Args:    oneArg("a task's id"),
+		RunE:    func(_ *cobra.Command, args []string) error { return runOutput(args[0], std) },
 	}
 }
 

@@ -45,7 +45,7 @@ Exit status: 0 printed, 2 there is no such run here.`,
 		Example: `  wavex report
   wavex report --html > report.html
   wavex report --format junit > report.xml`,
-		Args: optionalArg("a plan file or the id of a run"), ValidArgsFunction: completeRun,
+		Args: optionalArg("a plan file or the id of a run"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if o.html {
 				o.format = "html"

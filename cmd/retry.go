@@ -22,7 +22,7 @@ wavex resume, which leaves all other failed tasks as they are. Limits keep their
 values unless given; +N raises one.
 ` + codesHelp,
 		Example: "  wavex retry T-003\n  wavex retry T-003 T-007 --budget +2",
-		Args:    argCount(1, math.MaxInt, "one task or more"), ValidArgsFunction: completeTask,
+		Args:    argCount(1, math.MaxInt, "one task or more"),
 		RunE: func(c *cobra.Command, args []string) error {
 			err := checkLoopOf(c.Context(), nil)
 			if err != nil {

@@ -54,7 +54,7 @@ already build on.
 
 Exit status: 0 done, 2 there is no checkpoint of it, 5 a person must look.`,
 		Example: "  wavex rollback run --dry-run\n  wavex rollback run --yes\n  wavex rollback T-003",
-		Args:    oneArg("a task, wave-N or run"), ValidArgsFunction: completeRollback,
+		Args:    oneArg("a task, wave-N or run"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.target = args[0]
 			return runRollback(c.Context(), o, std)

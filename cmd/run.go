@@ -102,7 +102,7 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
   wavex run plan.json --agent rehearse      (no account, nothing real is asked)
   wavex run plan.json --output json > events.ndjson
   wavex run --task-list my-list`,
-		Args: optionalArg("a plan file"), ValidArgsFunction: completePlan,
+		Args: optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
 			if o.planPath, err = planOrListPath(args, o.taskList); err != nil {

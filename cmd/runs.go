@@ -25,10 +25,9 @@ how each ended, tasks completed, cost, time worked. wavex report RUN tells more
 about one of them. (* after a cost: a subscription; the cost is not billed.)
 
 Exit status: 0 listed, 2 there is no run here.`,
-		Example:           "  wavex runs\n  wavex runs --output json\n  wavex report 20260102-030405-k3j5 --html > report.html",
-		Args:              optionalArg("a plan file"),
-		ValidArgsFunction: completePlan,
-		RunE:              func(_ *cobra.Command, args []string) error { return runRuns(args, output, std) },
+		Example: "  wavex runs\n  wavex runs --output json\n  wavex report 20260102-030405-k3j5 --html > report.html",
+		Args:    optionalArg("a plan file"),
+		RunE:    func(_ *cobra.Command, args []string) error { return runRuns(args, output, std) },
 	}
 	outputFlag(c, &output)
 	return c

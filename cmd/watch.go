@@ -57,10 +57,9 @@ only, until Ctrl-C. Its address, with a secret in it, is printed on stdout. The
 page also answers questions about tool calls, and drains or stops the run.
 
 Exit status: 0 the run has ended, or you have left; 2 there is no run here.`,
-		Example:           "  wavex watch\n  wavex watch --plain\n  wavex watch --web",
-		Args:              optionalArg("a plan file"),
-		ValidArgsFunction: completePlan,
-		RunE:              func(c *cobra.Command, args []string) error { return runWatch(c.Context(), args, o, std) },
+		Example: "  wavex watch\n  wavex watch --plain\n  wavex watch --web",
+		Args:    optionalArg("a plan file"),
+		RunE:    func(c *cobra.Command, args []string) error { return runWatch(c.Context(), args, o, std) },
 	}
 	f := c.Flags()
 	f.BoolVar(&o.web, "web", false, "serve the page to a browser on this machine")
