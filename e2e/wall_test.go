@@ -226,7 +226,7 @@ func testStrictWall(t *testing.T, c cli, isolation string) {
 	}
 	said, err := os.ReadFile(filepath.Join(r.dir, "report.md"))
 	if e.exit != 0 || err != nil || !strings.Contains(string(said), "Wall: strict") {
-		t.Errorf("exit %d, %v\n%s\n%s\n%s", e.exit, err, said, e.stdout, e.stderr)
+		t.Fatalf("exit %d, %v\n%s\n%s\n%s", e.exit, err, said, e.stdout, e.stderr)
 	}
 	// The second attempt has the replies of the first, so the CLI wrote its session behind the wall; and it commits.
 	if asked := srv.Messages(task("T-001")); len(asked) != 4 || asked[3].Turn() != 3 ||
