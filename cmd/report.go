@@ -38,8 +38,7 @@ task, its attempts, checks, cost and time. The table has one row for a list
 (foreach), and for those of its tasks that failed, run or are tried again; with
 --all it has each task, also of a large run. With --html it is one page that
 needs no network, with the graph, the timeline, and all prompts and edits. It
-changes nothing of a run, and may be called while one is under way; of a long
-run it may write a snapshot in .loop, for the next call.
+changes nothing of a run, and may be called while one is under way.
 
 Exit status: 0 printed, 2 there is no such run here.`,
 		Example: `  wavex report
@@ -63,16 +62,10 @@ Exit status: 0 printed, 2 there is no such run here.`,
 func runReport(args []string, o reportOptions, std Stdio) error {
 	var out []byte
 	now := time.Now()
-	if o.format == "table" && !o.all {
-		if b := loadSnapshot(args, now, std); b != nil {
-			return b.printTable(std)
-		}
-	}
 	past, err := findRunOrArchived(args, std)
 	if err != nil {
 		return err
 	}
-	storeSnapshot(past, now)
 	if o.format == "json" {
 		return writeJSON(std.Out, past, now)
 	}
@@ -95,16 +88,6 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 func writeJSON(w io.Writer, p *runlog.History, now time.Time) error {
 	out := secret.New(os.Environ()).Writer(w)
 	return errors.Join(report.WriteJSON(out, p.State, p.Events, now, p.Alive), out.Close())
-}
-
-// printTable prints the report as a table.
-func (b *brief) printTable(std Stdio) error {
-	text := b.summary.Table(outputColumns(std.Out), asciiOnly(false, std.Out, os.Getenv))
-	if b.behind > 0 {
-		text += b.age() + "\n"
-	}
-	_, err := std.Out.Write(secret.New(os.Environ()).Bytes([]byte(text)))
-	return err
 }
 
 // renderReport returns a run in one of the formats. sum is the run's summary. The caller removes the secrets outside

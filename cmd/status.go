@@ -13,8 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/statefiles"
 	"wavex/internal/ui"
@@ -34,11 +36,10 @@ func newStatus(std Stdio) *cobra.Command {
 		Long: `status reads the journal in .loop/ of the project directory (or of the plan's
 project directory) and shows where each stage stands and what comes next in it,
 then each task and what was spent. It may be called from anywhere while a run is
-under way, and changes nothing of it; of a long run it may write a snapshot in
-.loop, for the next call. A list (foreach) has one line, and those of its tasks
-that failed, run or are tried again. If more than 200 tasks are in no list, it
-shows the first 200 of each status but completed, and how many it leaves out.
-With --all it shows each task.
+under way, and changes nothing of it. A list (foreach) has one line, and those
+of its tasks that failed, run or are tried again. If more than 200 tasks are in
+no list, it shows the first 200 of each status but completed, and how many it
+leaves out. With --all it shows each task.
 
 With --rebuild it also writes workflow-state.json, state.json and PROGRESS.md in
 .loop again, from the journal; a run under way does so itself.
@@ -64,12 +65,6 @@ func runStatus(ctx context.Context, args []string, o statusOptions, std Stdio) e
 	}
 	wide := outputColumns(std.Out)
 	look := ui.Options{ASCII: asciiOnly(o.ascii, std.Out, os.Getenv), Width: func() int { return cmp.Or(wide, 100) }}
-	now := time.Now()
-	if o.output == "text" && !o.rebuild && !o.all {
-		if b := loadSnapshot(args, now, std); b != nil {
-			return b.print(ui.StatusView{Status: b.status, Plain: o.plain}, look, wide, std)
-		}
-	}
 	p, err := findStoredRun(args, std)
 	in, path, lerr := findLoopDirLenient(args)
 	if err != nil && lerr == nil && o.output == "text" && !o.rebuild {
@@ -89,47 +84,40 @@ func runStatus(ctx context.Context, args []string, o statusOptions, std Stdio) e
 			return usererr.Blocked(err)
 		}
 	}
-	b, err := briefOf(p, now)
-	if err != nil {
+	if err := p.Settle(); err != nil {
 		return err
 	}
+	sum := report.Of(p.State, p.Events).At(time.Now(), p.Alive)
+	addWaits(&sum, p)
 	if o.output == "json" {
-		b.addWaits()
-		text, err := b.summary.JSON()
+		text, err := sum.JSON()
 		if err == nil {
 			_, err = std.Out.Write(append(bytes.TrimRight(text, "\n"), '\n'))
 		}
 		return err
 	}
 	if o.all {
-		b.summary.ShowAll()
+		sum.ShowAll()
 	}
-	st := ui.StatusView{Status: b.status, Plain: o.plain}
-	st.PlanEdit, st.PlanMissing, st.PlanError = p.PlanEdit(path)
-	return b.print(st, look, wide, std)
-}
-
-// print prints the box and the table. wide is the width of the output, 0 if nothing is cut.
-func (b *brief) print(st ui.StatusView, look ui.Options, wide int, std Stdio) error {
-	b.addWaits()
-	if st.PlanMissing {
-		b.summary.Resume = "" // the box shows its own
-	}
-	box := ui.StatusBox(st, look)
-	if b.behind > 0 {
-		box += b.age() + "\n"
+	st := ui.StatusView{Status: ui.StatusOf(p.State, p.Alive), Plain: o.plain}
+	if st.PlanEdit, st.PlanMissing, st.PlanError = p.PlanEdit(path); st.PlanMissing {
+		sum.Resume = "" // the box shows its own
 	}
 	if st.Plain {
 		wide = 0
 	}
-	_, err := fmt.Fprint(std.Out, box+"\n"+b.summary.Table(wide, look.ASCII))
+	_, err = fmt.Fprint(std.Out, ui.StatusBox(st, look)+"\n"+sum.Table(wide, look.ASCII))
 	return err
 }
 
 // addWaits gives running tasks whose checks wait for a quiet directory this as their reason.
-func (b *brief) addWaits() {
-	for i := range b.summary.Tasks {
-		if t := &b.summary.Tasks[i]; b.waitsForQuiet(t) {
+func addWaits(sum *report.Summary, p *runlog.History) {
+	if !p.Alive {
+		return
+	}
+	for i := range sum.Tasks {
+		t := &sum.Tasks[i]
+		if t.Status == event.InProgress && runlog.WaitsForQuiet(p.Files(), t.ID, t.Attempts) {
 			t.Reason = "its turn has ended; its checks wait for a quiet directory"
 		}
 	}

@@ -77,10 +77,6 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 		return usage("--port takes a number from 1 to %d, not %d", math.MaxUint16, o.port)
 	}
 	o.ascii = asciiOnly(o.ascii, std.Out, os.Getenv)
-	if b := loadSnapshot(args, time.Now(), std); b != nil && b.board != nil && !o.web {
-		look := ui.Options{ASCII: o.ascii}
-		return showEnd(b.board, &b.summary, !o.plain && setLive(&look, std.Out), look, std)
-	}
 	f, err := follow(args, std)
 	if err != nil {
 		return err
@@ -100,7 +96,9 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 func (f follower) redraw(ctx context.Context, std Stdio, o ui.Options) error {
 	if f.Done() {
 		sum := f.summary()
-		return showEnd(f.board(), &sum, true, o, std)
+		lines := f.board().Lines(time.Now(), o)
+		_, err := fmt.Fprint(std.Out, strings.Join(lines, "\n")+"\n\n"+sum.Table(o.Width()-1, o.ASCII))
+		return err
 	}
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
@@ -115,26 +113,11 @@ func (f follower) redraw(ctx context.Context, std Stdio, o ui.Options) error {
 	return f.showUntilEnd(ctx, std, v, v.Activity)
 }
 
-// showEnd shows a run at which no process works, and on a terminal also its tasks.
-func showEnd(b *ui.Board, sum *report.Summary, terminal bool, o ui.Options, std Stdio) error {
-	if !terminal {
-		return printBoard(b, o.ASCII, std)
-	}
-	_, err := fmt.Fprint(std.Out, strings.Join(b.Lines(time.Now(), o), "\n")+"\n\n"+sum.Table(o.Width()-1, o.ASCII))
-	return err
-}
-
-// printBoard prints a board as lines.
-func printBoard(b *ui.Board, ascii bool, std Stdio) error {
-	size := func() int { return 200 }
-	lines := b.Lines(time.Now(), ui.Options{ASCII: ascii, Width: size, Height: size})
-	_, err := fmt.Fprintln(std.Out, strings.Join(lines, "\n"))
-	return err
-}
-
 // printLines prints the events from now on.
 func (f follower) printLines(ctx context.Context, o watchOptions, std Stdio) error {
-	if err := printBoard(f.board(), o.ascii, std); err != nil || f.Done() {
+	size := func() int { return 200 }
+	lines := f.board().Lines(time.Now(), ui.Options{ASCII: o.ascii, Width: size, Height: size})
+	if _, err := fmt.Fprintln(std.Out, strings.Join(lines, "\n")); err != nil || f.Done() {
 		return err
 	}
 	return f.showUntilEnd(ctx, std, ui.Plain(std.Out, ui.Options{ASCII: o.ascii}), nil)

@@ -16,7 +16,7 @@ import (
 func loopParts() []string {
 	parts := []string{".loop"}
 	for _, name := range []string{"journal.jsonl", "lock", "holder.json", "guard.lock", ".gitignore", "state.json",
-		"hook.json", "hook", "snapshot", "experts", "shape", "plan.json", "learnings.pending.jsonl", "VERIFICATION.md",
+		"hook.json", "hook", "experts", "shape", "plan.json", "learnings.pending.jsonl", "VERIFICATION.md",
 		"outputs",
 		"worktrees", "worktrees/trash", "worktrees/.gitignore", "worktrees/RUN.bundles", "worktrees/RUN.json",
 		"worktrees/RUN.lock", "worktrees/RUN.1", "worktrees/RUN.0", "runs", "runs/RUN", "runs/RUN/plan.jsonl",

@@ -64,18 +64,22 @@ func (e *WriteError) Error() string { return fmt.Sprintf("writing %s: %v", e.Pat
 func (e *WriteError) Unwrap() error { return e.Err }
 
 // checksum returns the CRC-32C. The standard library builds its table on first use.
-func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+func checksum(b []byte) uint32 { return addSum(0, b) }
+
+// addSum returns the CRC-32C of bytes whose own is sum, and of b behind them.
+func addSum(sum uint32, b []byte) uint32 {
+	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), b)
+}
 
 // Log is an open journal. It is not safe for concurrent use.
 type Log struct {
 	path     string
 	f        *os.File
 	buf      []byte
-	records  int   // in buf
-	mark     Mark  // the end of the written records
-	size     int64 // bytes written
-	synced   int64 // bytes that are durable
-	writeErr error // the first write error; later writes return it
+	size     int64  // bytes written
+	sum      uint32 // CRC-32C of these bytes
+	synced   int64  // bytes that are durable
+	writeErr error  // the first write error; later writes return it
 
 	info     os.FileInfo // of f, after the last write
 	memory   memory      // of the bytes written
@@ -111,7 +115,7 @@ func (l *Log) prepare() ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.mark, l.size, l.synced = in.mark, in.at, in.at
+	l.sum, l.size, l.synced = in.sum, in.at, in.at
 	err = l.f.Truncate(l.size)
 	if err == nil {
 		_, err = l.f.Seek(0, io.SeekStart)
@@ -213,7 +217,6 @@ func (l *Log) Append(object []byte) error {
 		return err
 	}
 	l.buf = buf
-	l.records++
 	return nil
 }
 
@@ -231,9 +234,9 @@ func (l *Log) Write() error {
 		return l.fail(err)
 	}
 	l.size += int64(len(l.buf))
-	l.mark.add(l.buf, l.records)
+	l.sum = addSum(l.sum, l.buf)
 	_, _ = l.memory.Write(l.buf) // always succeeds
-	l.buf, l.records = l.buf[:0], 0
+	l.buf = l.buf[:0]
 	return l.noteFile()
 }
 
@@ -256,9 +259,6 @@ func (l *Log) fail(err error) error {
 	}
 	return l.writeErr
 }
-
-// Mark returns the end of the written records.
-func (l *Log) Mark() Mark { return l.mark }
 
 // Moved returns nil if the directory that holds the journal's directory still has its path. It may be called from any
 // goroutine.

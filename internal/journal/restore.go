@@ -57,7 +57,7 @@ func (l *Log) ensureIntact() error {
 func (l *Log) holdsItsBytes() bool {
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	n, err := io.Copy(sum, io.NewSectionReader(l.f, 0, l.size))
-	return err == nil && n == l.size && sum.Sum32() == l.mark.CRC
+	return err == nil && n == l.size && sum.Sum32() == l.sum
 }
 
 // noteFile notes the time of the file's last change, which is by this Log.

@@ -21,7 +21,6 @@ const (
 	LinearFile   = "state.json"
 	ProgressFile = "PROGRESS.md"
 	HookSnapshot = "hook.json" // the facts about the run that hooks need
-	Snapshot     = "snapshot"  // of what status and report show of a long journal
 	HookStreaks  = "hook"      // how often Stop decisions held each session
 	Experts      = "experts"   // of the user; they belong to no run
 	Plan         = "plan.json" // made of a request

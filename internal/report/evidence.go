@@ -18,9 +18,6 @@ const maxEvidenceRows = 20
 // evidenceLines returns the evidence as lines of text: how many criteria and tasks have which basis, and those that
 // nothing shows or only their author saw.
 func (r *Summary) evidenceLines() (lines []string) {
-	if len(r.Totals.Evidence) > 0 {
-		return r.Totals.Evidence
-	}
 	count := map[event.Basis]int{}
 	for _, e := range r.Evidence {
 		count[e.Basis]++

@@ -284,10 +284,6 @@ func TestTableOfLists(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, table)
 		}
 	}
-	brief := report.BriefOf(s.S)
-	if got := brief.Table(0, true); got != table {
-		t.Errorf("the brief table is\n%s\nand not\n%s", got, table)
-	}
 	r.ShowAll()
 	all, _, _ := strings.Cut(r.Table(0, true), "\n\n")
 	if strings.Count(all, "\ng[") != 1000 || strings.Contains(all, "not shown") ||

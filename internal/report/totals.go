@@ -12,8 +12,7 @@ import (
 	"wavex/scheduler"
 )
 
-// This file has the figures of a summary that come from all tasks, and the summary without the tasks that no table
-// shows.
+// This file has the figures of a summary that come from all tasks.
 
 // maxTableRows bounds the tables. A run with more tasks of no list hides those that are completed. Of the others, all
 // but the first maxTableRows of each status are hidden.
@@ -35,7 +34,6 @@ type Totals struct {
 	Costly    []Task       // those with the most money and time, at most maxCostly
 	Retry     []string     // failed tasks, and lists with some, that a resume leaves as they are
 	Caches    []WaveUsage  // see Summary.CacheByWave
-	Evidence  []string     // see Summary.evidenceLines; nil: made of the rows
 	OtherCost budget.USD   // of reviews, judges, the request and dropped tasks
 
 	plain   int                  // tasks of no list
@@ -167,20 +165,4 @@ func (x *Totals) hiddenText() string {
 // isFailing reports whether a task has failed or needs a person.
 func (t *Task) isFailing() bool {
 	return t.Status == event.Failed || t.Status != event.Completed && t.needsPerson()
-}
-
-// BriefOf returns the summary of a run with the tasks that Table shows, and with what Table needs of the others. Its
-// Table and its Ending are those of the whole summary. It is plain data: package encoding/gob stores it. It must not be
-// used for the other forms.
-func BriefOf(s *scheduler.State) Summary {
-	r := headOf(s)
-	r.addTasks(s, func(i int, t Task) {
-		if !t.Hidden {
-			t.History, t.Output = lastOf(s, i), nil
-			r.Tasks = append(r.Tasks, t)
-		}
-	})
-	r.Totals.Evidence = r.evidenceLines()
-	r.Assessment = scheduler.Assessment{Reviews: s.Reviews, Regressions: s.Regressions, Gate: s.Gate}
-	return r
 }

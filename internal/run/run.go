@@ -12,13 +12,11 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/hook"
 	"wavex/internal/loop"
-	"wavex/internal/planfile"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/question"
 	"wavex/internal/review"
 	"wavex/internal/runlog"
-	"wavex/internal/snapshot"
 	"wavex/internal/statefiles"
 	"wavex/internal/ui"
 	"wavex/runner"
@@ -75,8 +73,6 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	defer closeNotes()
 	hookSnapshot, closeHookSnapshot := r.startHookSnapshot()
 	defer closeHookSnapshot()
-	snapshots := r.startSnapshots()
-	defer snapshots.Close()
 	points := r.workspace.NewCheckpointer(r.config.Base, r.warn, r.notice)
 	reviews, err := review.New(review.Options{Plan: r.plan, Config: r.config, Workspace: r.workspace,
 		Agent: r.opts.Agent, Caller: cli,
@@ -95,7 +91,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	l := r.newLoop(c, parts{runner: attempts,
 		files: files, checkpoints: points, reviews: reviews, addedTasks: addedTasks, warnings: warnings,
 		// The tracer is the first, so that a span exists before its process is prepared.
-		views: []scheduler.View{tracer, r.view, hookSnapshot, files, snapshots, r.workspace, noteWriter, list, hooks}})
+		views: []scheduler.View{tracer, r.view, hookSnapshot, files, r.workspace, noteWriter, list, hooks}})
 	return r.await(ctx, c, l, func() {
 		points.Seal(ctx, r.interrupted)
 		_ = files.Close() // before the end is shown
@@ -167,14 +163,6 @@ func (r *Session) startHookSnapshot() (scheduler.View, func()) {
 			r.complain("hooks cannot speak of this run:", err)
 		}
 	}
-}
-
-// startSnapshots starts to write snapshots for commands that show the run.
-func (r *Session) startSnapshots() *snapshot.Writer {
-	w := &snapshot.Writer{Dir: r.config.Loop, PlanPath: planfile.AbsPath(r.plan), Mark: r.journal.Mark,
-		Redact: r.opts.Redactor.Value, Now: time.Now}
-	w.Start()
-	return w
 }
 
 // restoreWarner is a journal that reports a change by another process.

@@ -88,7 +88,6 @@ type History struct {
 	State  *scheduler.State
 	Events []event.Event // up to the end of this run
 	Alive  bool          // a process works on it
-	Mark   journal.Mark  // the end of the records, if they end with this run; else zero
 }
 
 // Files returns the folder of the run's tasks, with the files of their attempts, or nil if there is
@@ -127,7 +126,7 @@ func load(dir loop.Dir, id string, planOf func(*Run) (*plan.Plan, error)) (*Hist
 		return nil, err
 	}
 	s.Config.Dir, s.Config.Loop = filepath.Dir(string(dir)), dir // the project may have moved since
-	return &History{Loop: dir, State: s, Events: found.events, Mark: found.end,
+	return &History{Loop: dir, State: s, Events: found.events,
 		Alive: !found.later && journal.Locked(dir)}, nil
 }
 
@@ -135,12 +134,11 @@ func load(dir loop.Dir, id string, planOf func(*Run) (*plan.Plan, error)) (*Hist
 type foundRun struct {
 	events []event.Event // up to its end
 	run    *Run
-	later  bool         // another run follows
-	end    journal.Mark // of the events; zero if another run follows
+	later  bool // another run follows
 }
 
 func findEvents(dir loop.Dir, id string) (f foundRun, err error) {
-	if f.events, f.end, err = readMarked(dir); err != nil {
+	if f.events, err = Read(dir); err != nil {
 		return f, err
 	}
 	if id != "" {
@@ -148,9 +146,7 @@ func findEvents(dir loop.Dir, id string) (f foundRun, err error) {
 		if own == nil {
 			return f, usererr.Usage("there is no run %s in %s; wavex runs lists them", id, dir)
 		}
-		if f.events, f.later = own, later; later {
-			f.end = journal.Mark{}
-		}
+		f.events, f.later = own, later
 	}
 	if last := Last(f.events); last != nil {
 		f.run = last.In(dir)

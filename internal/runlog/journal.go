@@ -23,19 +23,11 @@ import (
 // Read returns the events of a .loop directory, or none if it has no journal. It may be called
 // while a run is under way.
 func Read(dir loop.Dir) ([]event.Event, error) {
-	events, _, err := readMarked(dir)
-	return events, err
-}
-
-// readMarked is Read with the end of the records.
-func readMarked(dir loop.Dir) ([]event.Event, journal.Mark, error) {
-	in := journal.Follow(dir.Path(loop.Journal))
-	records, _, err := in.Next()
+	records, _, err := journal.Follow(dir.Path(loop.Journal)).Next()
 	if err != nil {
-		return nil, journal.Mark{}, err
+		return nil, err
 	}
-	events, err := decode(records, 0)
-	return events, in.Mark(), err
+	return decode(records, 0)
 }
 
 // decode decodes the records of a journal after the first so many. With an error it returns the
@@ -215,9 +207,6 @@ func (j *Journal) restoreDir() error {
 	}
 	return err
 }
-
-// Mark returns the end of the written records.
-func (j *Journal) Mark() journal.Mark { return j.log.Mark() }
 
 // Restored returns how often another process removed, replaced or extended the journal and it was
 // repaired.

@@ -13,7 +13,7 @@ import (
 // This file draws the box of `wavex status`: the stages of the workflow and the next action of
 // each.
 
-// Status holds the data of the box that come from the journal. It is plain data: package encoding/gob stores it.
+// Status holds the data of the box that come from the journal.
 type Status struct {
 	Board    Board // without the running work
 	Going    bool  // the run has not ended, and a wavex process works at it
