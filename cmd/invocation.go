@@ -113,7 +113,7 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err 
 		// The CLI puts its session into the environment of every tool command (observed on claude 2.1.197).
 		OwnerSession: os.Getenv("CLAUDE_CODE_SESSION_ID"),
 		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: std.watchdogArgv(), Wall: w,
-		Workers: elsewhere, Grace: o.grace, Chair: o.chair, AutoLearn: o.autoLearn,
+		Workers: elsewhere, Grace: o.grace, AutoLearn: o.autoLearn,
 		Webhooks: r.webhooks, WebhookSecret: os.Getenv(webhookSecretVar), AgreeToPlan: r.agreeToPlan(ctx),
 		Err: &r.notices, Notices: o.output == "text",
 	})

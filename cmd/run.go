@@ -50,7 +50,6 @@ type agentOptions struct {
 	claude   string
 	scenario string
 	grace    time.Duration
-	chair    bool
 }
 
 type outputOptions struct {
@@ -242,7 +241,6 @@ func reviewFlags(c *cobra.Command, o *runOptions) {
 	choicesFlag(c, onOff(&want.Counsel), "counsel", "a panel of experts for stuck tasks")
 	f.Var(number(&want.Threshold, 1), "counsel-threshold", "stuckCount at which the panel is asked")
 	f.StringSliceVar(&want.Blocked, "counsel-block", want.Blocked, "names of experts to exclude")
-	f.BoolVar(&o.chair, "counsel-chair", false, "settle disagreeing opinions by one more call")
 	choicesFlag(c, onOff(&want.Precheck), "precheck",
 		"let experts challenge tasks of reversibility 1 before their wave")
 	choicesFlag(c, choice(&want.Review, "off", "light", "thorough", "auto"), "review",

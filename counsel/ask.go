@@ -22,7 +22,6 @@ import (
 type Panel struct {
 	Caller  Caller
 	Experts *Roster // nil means the embedded ones
-	Chair   bool    // if the experts disagree, one more call weighs their opinions
 }
 
 const (
@@ -38,19 +37,18 @@ var (
 	errShareTooSmall = errors.New("the cap cannot be shared among the experts")
 )
 
-// convene returns the experts of a panel and the cap of each call. choose selects the experts and returns the
-// number of calls that share the limit.
-func (p *Panel) convene(limit budget.USD, choose func(*Roster) (experts []Expert, calls int)) ([]Expert, budget.USD,
-	error) {
+// convene returns the experts of a panel, which choose selects, and the cap of each call. later is the number of
+// further calls that share the limit.
+func (p *Panel) convene(limit budget.USD, later int, choose func(*Roster) []Expert) ([]Expert, budget.USD, error) {
 	roster, err := p.roster()
 	if err != nil {
 		return nil, 0, err
 	}
-	experts, calls := choose(roster)
+	experts := choose(roster)
 	if len(experts) == 0 {
 		return nil, 0, errNoExperts
 	}
-	share, err := shareCap(limit, calls)
+	share, err := shareCap(limit, len(experts)+later)
 	return experts, share, err
 }
 

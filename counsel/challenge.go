@@ -52,9 +52,8 @@ const maxConditions = 8
 // Challenge asks two experts, or three if the work is broad, each with an equal share of the cap.
 // It stops the task if at least half of the experts that answer would stop it.
 func (p *Panel) Challenge(ctx context.Context, c ChallengeCase) Challenge {
-	experts, share, err := p.convene(c.Cap, func(r *Roster) ([]Expert, int) {
-		experts := SelectReviewers(r, ReviewCase{Mode: Light, Files: c.Files, Aspects: c.Aspects})
-		return experts, len(experts)
+	experts, share, err := p.convene(c.Cap, 0, func(r *Roster) []Expert {
+		return SelectReviewers(r, ReviewCase{Mode: Light, Files: c.Files, Aspects: c.Aspects})
 	})
 	if err != nil {
 		return Challenge{Error: err.Error()}

@@ -78,7 +78,7 @@ func (p *Panel) Clarify(ctx context.Context, v ClarifyCase) Clarification {
 		return Clarification{}
 	}
 	gaps := map[string][]Gap{} // by expert
-	experts, share, err := p.convene(v.Cap, func(r *Roster) (experts []Expert, calls int) {
+	experts, share, err := p.convene(v.Cap, 0, func(r *Roster) (experts []Expert) {
 		for _, g := range v.Gaps {
 			e, ok := clarifyExpert(r, g.Dimension)
 			if ok && len(gaps[e.Name]) == 0 {
@@ -86,7 +86,7 @@ func (p *Panel) Clarify(ctx context.Context, v ClarifyCase) Clarification {
 			}
 			gaps[e.Name] = append(gaps[e.Name], g)
 		}
-		return experts, len(experts)
+		return experts
 	})
 	if err != nil {
 		return Clarification{Unavailable: err.Error()}

@@ -14,9 +14,9 @@ import (
 )
 
 // Caller puts one question to a model. A panel calls Ask once per expert, from several goroutines
-// at the same time, and once more for a chair. Ask may block. It must return promptly when ctx is
-// done or when the question's own Timeout has passed, and the Answer must hold the cost even if
-// there is no answer. *claude.Agent (the claude CLI) implements it.
+// at the same time. Ask may block. It must return promptly when ctx is done or when the question's
+// own Timeout has passed, and the Answer must hold the cost even if there is no answer.
+// *claude.Agent (the claude CLI) implements it.
 type Caller interface {
 	Ask(ctx context.Context, q runner.Question) runner.Answer
 }
@@ -100,6 +100,5 @@ type Verdict struct {
 	Tradeoff   bool           `json:"tradeoff,omitempty"`  // a genuine split: the dissent is as strong as the advice
 	Dissent    []string       `json:"dissent,omitempty"`
 	Opinions   []Opinion      `json:"opinions,omitempty"` // in the order the experts were chosen
-	Chair      *Opinion       `json:"chair,omitempty"`    // the chair's ruling, if a chair was called
 	Cost       budget.USD     `json:"cost"`               // micro-dollars of all calls, including failed ones
 }

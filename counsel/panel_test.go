@@ -106,7 +106,7 @@ func TestUnavailablePanel(t *testing.T) {
 	f := newFakeCaller(t)
 	f.says("debugger", runner.Answer{Outcome: runner.Throttled, Reason: "529", Cost: 40})
 	f.says("tester", runner.Answer{Outcome: runner.OverCap, Cost: 60})
-	v := (&Panel{Caller: f, Chair: true}).Diagnose(t.Context(), stuck())
+	v := (&Panel{Caller: f}).Diagnose(t.Context(), stuck())
 	same(t, "why", v.Unavailable, "no expert answered: debugger: throttled: 529; tester: over-cap")
 	same(t, "cost", v.Cost, budget.USD(100))
 	same(t, "advice", v.Analysis+v.Fix+string(v.Action)+v.Advice(), "")
@@ -155,18 +155,17 @@ func TestPanicIsOneUnavailableOpinion(t *testing.T) {
 func TestCapIsShared(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name            string
-		cap             budget.USD
-		thorough, chair bool
-		want            budget.USD
-		calls           int
+		name     string
+		cap      budget.USD
+		thorough bool
+		want     budget.USD
+		calls    int
 	}{
-		{"two", 100_001, false, false, 50_000, 2},
-		{"three", 100_000, true, false, 33_333, 3},
-		{"two and a chair", 90_000, false, true, 30_000, 2},
-		{"none", 0, false, false, 0, 2},
-		{"too small to share", 1, false, false, 0, 0},
-		{"negative", -5, false, false, 0, 0},
+		{"two", 100_001, false, 50_000, 2},
+		{"three", 100_000, true, 33_333, 3},
+		{"none", 0, false, 0, 2},
+		{"too small to share", 1, false, 0, 0},
+		{"negative", -5, false, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -178,7 +177,7 @@ func TestCapIsShared(t *testing.T) {
 					f.says(e.Name, opinion(Retry, "replace the operator", 0.7, 1))
 				}
 			}
-			v := (&Panel{Caller: f, Chair: tt.chair}).Diagnose(t.Context(), c)
+			v := (&Panel{Caller: f}).Diagnose(t.Context(), c)
 			same(t, "calls", len(f.asked), tt.calls)
 			for name, q := range f.asked {
 				same(t, "cap of "+name, q.Cap, tt.want)
@@ -283,85 +282,4 @@ func TestEverybodyBlocked(t *testing.T) {
 	}
 	v := (&Panel{Caller: newFakeCaller(t), Experts: r}).Diagnose(t.Context(), stuck())
 	same(t, "why", v.Unavailable, "no experts are left: all are blocked")
-}
-
-func TestChair(t *testing.T) {
-	t.Parallel()
-	one := opinion(Retry, "replace the operator in sum.go", 0.6, 10)
-	other := opinion(Split, "separate parsing and addition into modules", 0.9, 20)
-	for _, tt := range []struct {
-		name          string
-		first, second runner.Answer
-		chair         *runner.Answer
-		want          func(*testing.T, Verdict)
-	}{
-		{"agreement needs none", one, one, nil, func(t *testing.T, v Verdict) {
-			same(t, "agreement", v.Agreement, 1.0)
-			same(t, "chair", v.Chair == nil, true)
-		}},
-		{"one answer needs none", one, runner.Answer{Outcome: runner.Throttled}, nil, func(t *testing.T, v Verdict) {
-			same(t, "chair", v.Chair == nil, true)
-		}},
-		{"rules for the minority", one, other, new(opinion(Retry, "replace the operator; keep sum.go", 0.8, 5)),
-			func(t *testing.T, v Verdict) {
-				same(t, "action", v.Action, Retry)
-				same(t, "confidence", v.Confidence, 0.8)
-				same(t, "fix", v.Fix, "replace the operator; keep sum.go")
-				same(t, "agreement", v.Agreement, 0.5)
-				same(t, "told of the split", strings.Contains(v.Analysis, "split"), false)
-				same(t, "dissent", v.Dissent, []string{"tester (split, 0.90): separate parsing and addition into modules"})
-				same(t, "cost", v.Cost, budget.USD(35))
-				same(t, "experts", v.Experts(), []string{"debugger", "tester"})
-			}},
-		{"another approach of the same action", one, opinion(Retry, "separate parsing and addition into modules", 0.9, 20),
-			new(opinion(Retry, "replace the operator; keep sum.go", 0.8, 5)), func(t *testing.T, v Verdict) {
-				same(t, "agreement", v.Agreement, 0.5)
-				same(t, "dissent", v.Dissent, []string{"tester (retry, 0.90): separate parsing and addition into modules"})
-			}},
-		{"rules for neither", one, other, new(opinion(Abandon, "write down why nothing helps", 0.7, 5)),
-			func(t *testing.T, v Verdict) {
-				same(t, "action", v.Action, Abandon)
-				same(t, "agreement", v.Agreement, 0.0)
-				same(t, "dissent", v.Dissent, []string{"debugger (retry, 0.60): replace the operator in sum.go",
-					"tester (split, 0.90): separate parsing and addition into modules"})
-			}},
-		{"fails, the tally stands", one, other, &runner.Answer{Outcome: runner.Throttled, Cost: 5},
-			func(t *testing.T, v Verdict) {
-				same(t, "action", v.Action, Split)
-				same(t, "confidence", v.Confidence, 0.9)
-				same(t, "why", v.Chair.Unavailable, "throttled")
-				same(t, "cost", v.Cost, budget.USD(35))
-			}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			f := newFakeCaller(t)
-			f.says("debugger", tt.first)
-			f.says("tester", tt.second)
-			if tt.chair != nil {
-				f.on("chair", func(_ context.Context, q runner.Question) runner.Answer {
-					if !strings.Contains(q.Prompt, "opinion of the tester") || !strings.Contains(q.Prompt, "Sum(2, 3) = 6") {
-						t.Errorf("the chair is not told everything:\n%s", q.Prompt)
-					}
-					return *tt.chair
-				})
-			}
-			tt.want(t, (&Panel{Caller: f, Chair: true}).Diagnose(t.Context(), stuck()))
-		})
-	}
-}
-
-// An expert without an opinion neither agrees with the chair nor dissents.
-func TestChairBesideASilentExpert(t *testing.T) {
-	t.Parallel()
-	f := newFakeCaller(t)
-	f.says("debugger", opinion(Retry, "replace the operator in sum.go", 0.6, 10))
-	f.says("domain-modeller", runner.Answer{Outcome: runner.Throttled})
-	f.says("delivery-manager", opinion(Split, "separate parsing and addition into modules", 0.9, 20))
-	f.says("chair", opinion(Retry, "replace the operator; keep sum.go", 0.8, 5))
-	c := stuck()
-	c.Thorough = true
-	v := (&Panel{Caller: f, Chair: true}).Diagnose(t.Context(), c)
-	same(t, "agreement", v.Agreement, 0.5)
-	same(t, "dissent", v.Dissent, []string{"delivery-manager (split, 0.90): separate parsing and addition into modules"})
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // maxBody bounds the body of a profile, in bytes. Every call pays for it, and a whole request
-// stays bounded (see maxPrompt).
+// stays bounded (see caseBrief).
 const maxBody = 1500
 
 // Expert is one profile: a role, and its way of thinking. Aspects, Failures and Files determine
@@ -204,7 +204,7 @@ func normalise(words []string) []string {
 
 func validName(s string) bool {
 	ok, err := regexp.MatchString(`^[a-z][a-z0-9-]{0,31}$`, s)
-	return ok && err == nil && s != chairName
+	return ok && err == nil
 }
 
 func suggestName(file string) string {

@@ -80,10 +80,7 @@ func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
 	} else if room, refutations = thoroughDiff, 2; len(c.Diff) > room {
 		q.Tools = readTools()
 	}
-	experts, share, err := p.convene(c.Cap, func(r *Roster) ([]Expert, int) {
-		experts := SelectReviewers(r, c)
-		return experts, len(experts) + refutations
-	})
+	experts, share, err := p.convene(c.Cap, refutations, func(r *Roster) []Expert { return SelectReviewers(r, c) })
 	if err != nil {
 		return Review{Error: err.Error()}
 	}

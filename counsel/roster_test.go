@@ -112,7 +112,6 @@ func TestProfileErrors(t *testing.T) {
 		{"nothing in front", "---\n---\nYou think.", 1, "has no name"},
 		{"a comment in front", "---\n# later\n---\nYou think.", 1, "has no name"},
 		{"bad name", "---\naspects: [a]\nname: ../x\n---\nYou think.", 3, "lower-case letters"},
-		{"the chair", "---\nname: chair\n---\nYou think.", 2, "lower-case letters"},
 		{"two names", "---\nname: [a, b]\n---\nYou think.", 2, "one word"},
 		{"unknown key", "---\nname: x\n\naspect: [a]\n---\nYou think.", 4, `no key is called "aspect"`},
 		{"unknown kind", "---\nname: x\nfailures: [test, sorrow]\n---\nYou think.", 3,

@@ -56,9 +56,6 @@ func TestSizesOfPrompts(t *testing.T) {
 	}{
 		{"counsel", map[string]runner.Answer{"counsel": opinion("a", "retry")},
 			func(p *Panel) { p.Diagnose(ctx, stuck) }, []int{1200, 400, 732, 732, 732, 137, 1500, 600, 400, 600, 200, 141}},
-		{"counsel/chair", map[string]runner.Answer{"counsel": opinion(long, "retry"), "debugger": opinion("b", "split")},
-			func(p *Panel) { p.Diagnose(ctx, stuck) },
-			[]int{600, 200, 365, 365, 365, 99, 750, 300, 200, 300, 100, 1300, 1300, 141}},
 		{"precheck", map[string]runner.Answer{"precheck": said(0, `{"verdict":"go"}`)},
 			func(p *Panel) {
 				p.Challenge(ctx, ChallengeCase{Subject: long, Description: long + long, Request: long, Files: longList,
@@ -81,10 +78,10 @@ func TestSizesOfPrompts(t *testing.T) {
 			func(p *Panel) { p.Clarify(ctx, ClarifyCase{Request: long, Gaps: []Gap{{"scope", "a", "b"}}}) }, []int{3999, 68}},
 	} {
 		p := scriptedCaller{t, tt.answers, make(chan runner.Question, 9)}
-		tt.ask(&Panel{Caller: p, Chair: true})
+		tt.ask(&Panel{Caller: p})
 		n := 0
 		for _, q := range allAsked(p) {
-			if strings.HasPrefix(q.Name, tt.name) && (tt.name != "counsel" || !strings.HasSuffix(q.Name, chairName)) {
+			if strings.HasPrefix(q.Name, tt.name) {
 				n++
 				same(t, q.Name, sectionSizes(q.Prompt), tt.want)
 			}

@@ -208,7 +208,7 @@ func TestTestable(t *testing.T) {
 	}
 }
 
-// A tally clamps confidences that no expert can mean, also in what it keeps.
+// A tally clamps confidences that no expert can mean, also in the opinions that it keeps.
 func TestTallyClamps(t *testing.T) {
 	t.Parallel()
 	v := Tally([]Opinion{op("a", Retry, "x", 7, ""), op("b", Retry, "x", -1, ""), op("c", Retry, "x", math.NaN(), "")})

@@ -27,7 +27,6 @@ type Options struct {
 	Agent     agent.Agent
 	Caller    counsel.Caller // asks the agent
 	Redactor  *secret.Redactor
-	Chair     bool  // one more call weighs opinions that differ
 	Judge     Judge // judges the findings of a thorough review; nil: no judge
 }
 
@@ -49,7 +48,7 @@ func New(o Options) (*Coordinator, error) {
 	if err != nil {
 		return nil, usererr.Input(err)
 	}
-	h := &Coordinator{opts: o, panel: &counsel.Panel{Caller: o.Agent.Caller(o.Caller), Experts: roster, Chair: o.Chair}}
+	h := &Coordinator{opts: o, panel: &counsel.Panel{Caller: o.Agent.Caller(o.Caller), Experts: roster}}
 	return h, nil
 }
 

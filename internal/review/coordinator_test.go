@@ -30,13 +30,10 @@ func TestNew(t *testing.T) {
 		Caller: &fakeCaller{}}); !errors.As(err, &wrong) {
 		t.Errorf("an expert whom nobody knows is blocked: %v", err)
 	}
-	o := Options{Plan: p, Config: event.Config{Loop: loop.Dir(t.TempDir())}, Caller: &fakeCaller{}, Chair: true,
+	o := Options{Plan: p, Config: event.Config{Loop: loop.Dir(t.TempDir())}, Caller: &fakeCaller{},
 		Agent: agent.Agent{Name: agent.Claude}}
 	h, err := New(o)
 	testrepo.Must(t, err)
-	if !h.panel.Chair {
-		t.Errorf("the panel is %+v", h.panel)
-	}
 	if h.Panel() != nil {
 		t.Error("there is a panel without counsel")
 	}

@@ -52,7 +52,6 @@ type Options struct {
 	Workers  *Workers         // make the attempts on other machines; nil: this one makes them
 
 	Grace     time.Duration    // time before and between the steps of stopping an agent; 0: the runner's default
-	Chair     bool             // one more call weighs opinions that differ
 	AutoLearn bool             // keep the lessons that the run proposes
 	Webhooks  []notify.Webhook // informed of an open breaker and of the end
 

@@ -76,7 +76,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	points := r.workspace.NewCheckpointer(r.config.Base, r.warn, r.notice)
 	reviews, err := review.New(review.Options{Plan: r.plan, Config: r.config, Workspace: r.workspace,
 		Agent: r.opts.Agent, Caller: cli,
-		Redactor: r.opts.Redactor, Chair: r.opts.Chair, Judge: c.Judge})
+		Redactor: r.opts.Redactor, Judge: c.Judge})
 	if err != nil {
 		return Result{}, errors.Join(err, r.view.Close())
 	}
