@@ -70,7 +70,6 @@ func flagDefaults() event.Config {
 	c.Mode = "yolo"
 	c.Isolation = "auto"
 	c.Trees = gitwork.TreesPool
-	c.Stagger = "off"
 	c.Precheck = true
 	c.Sandbox.Mode = event.SandboxAuto
 	return c
@@ -188,8 +187,6 @@ func runFlags(c *cobra.Command, o *runOptions) {
 		"worktrees are whole checkouts, or overlay mounts (as root on Linux; auto: in a large repository)")
 	choicesFlag(c, choice(&want.Schedule, "waves", "eager"), "schedule",
 		"wait for each wave to end, or start tasks as soon as their blockers are done")
-	choicesFlag(c, choice(&want.Stagger, "off", "auto"), "stagger",
-		"start one task of each wave first, so that the others hit the prompt cache")
 	f.Var(number(&want.MaxRetries, 0), "max-retries", "retries of a task after its first attempt")
 	choicesFlag(c, choice(&want.RetrySession, "auto", "same", "fresh"), "retry-session", "session of a retry")
 	f.BoolVar(&want.FailFast, "fail-fast", want.FailFast, "the first failed task stops the run")

@@ -56,7 +56,6 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 	} else if err := placeOnWorkers(o, &c); err != nil {
 		return c, err
 	}
-	c.Stagger = strings.TrimPrefix(c.Stagger, "off")
 	set(old == nil, &c.Gates, o.gates)
 	set(o.forced("max-retries"), &c.ForceRetries, true)
 	for _, name := range policyFields {

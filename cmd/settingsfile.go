@@ -211,7 +211,7 @@ const (
 
 // classes lists the flags of each class. docs/settings.md has the same table.
 var classes = map[class]string{
-	free: "ascii ci fail-fast output plain retry-session schedule stagger status-block workflow",
+	free: "ascii ci fail-fast output plain retry-session schedule status-block workflow",
 	told: "allow-short budget counsel counsel-block counsel-threshold deliver grace " +
 		"isolation judge max-fix-rounds max-iterations max-retries max-review-rounds max-tokens mode on-signal parallel " +
 		"precheck review shape share-task-list wait-for-reset wall-clock wave-budget",

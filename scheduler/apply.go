@@ -107,12 +107,10 @@ func (s *State) apply(e event.Event) error {
 		s.nonce = b.Nonce
 		s.setLimits()
 	case event.WaveStarted:
-		s.Wave, s.warming = min(b.Wave, s.Waves), s.Config.Stagger == event.Staggered
+		s.Wave = min(b.Wave, s.Waves)
 		if b.Last {
 			s.endDeferral()
 		}
-	case event.WaveWarmed:
-		s.warming = false
 	case event.Removed:
 		s.Ledger.Spend(b.Cost, 0)
 	case event.AttemptStarted:
@@ -193,7 +191,7 @@ func (s *State) apply(e event.Event) error {
 // startSession starts a session of the run.
 func (s *State) startSession(c event.Config, at time.Time) {
 	s.Config, s.SessionStart, s.Wave = c, at, 0
-	s.Phase, s.delivery, s.warming = Executing, nil, false
+	s.Phase, s.delivery = Executing, nil
 	s.merges.running = false
 	s.completion.resetSession()
 	s.approvals = approvals{}

@@ -60,24 +60,24 @@ func (s *State) applyTurnEnded(b event.TurnEnded) error {
 }
 
 // commitAttempt closes the open work of an attempt and commits its cost, unless its turn has paid.
-// newCost reports whether the cost is new, onlyChecks whether the attempt had no turn.
-func (s *State) commitAttempt(b event.AttemptEnded) (newCost, onlyChecks bool) {
+// newCost reports whether the cost is new.
+func (s *State) commitAttempt(b event.AttemptEnded) (newCost bool) {
 	key := attemptKey(b.Task, b.Attempt)
 	open := s.openWork[key]
 	s.finish(key, b.Result.Cost, b.Result.Usage.Total(), b.Charged)
 	s.noteCap(b, open)
 	if begun, ok := open.(event.AttemptStarted); ok && begun.Why == event.WhyChecks {
-		return false, true
+		return false
 	}
 	s.learn(b)
 	s.updateLogin(b.Result)
 	s.Limiter = s.Limiter.afterOutcome(b.Result.Outcome)
-	return !isPaid(open), false
+	return !isPaid(open)
 }
 
 func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	r := b.Result
-	newCost, onlyChecks := s.commitAttempt(b)
+	newCost := s.commitAttempt(b)
 	s.learnCost(b.Task, r.Cost, r.Outcome == runner.Done)
 	if s.Config.Isolation != event.Isolated {
 		s.changeCount++
@@ -91,9 +91,6 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 		return nil
 	}
 	t := &s.Tasks[i]
-	if s.Plan.Tasks[i].Command == "" && !onlyChecks {
-		s.warming = false // the first attempt has ended, so the others need not wait any more
-	}
 	if t.Status != event.InProgress || t.Attempts != b.Attempt {
 		return fmt.Errorf("attempt %d of %s ended, but it is %s at attempt %d", b.Attempt, b.Task, t.Status, t.Attempts)
 	}

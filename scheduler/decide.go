@@ -156,7 +156,7 @@ func decideAttempt(s *State, now time.Time, kept keptMoney) (ev event.Body, wait
 			waiting = true
 			return nextGroup
 		}
-		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.waitsForWarmup(i) || s.groupWaits(i) {
+		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.groupWaits(i) {
 			waiting = true
 			return nextTask
 		}

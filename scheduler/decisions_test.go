@@ -30,8 +30,7 @@ import (
 
 // fate draws the ends of work: the same ones for the same work of a run.
 type fate struct {
-	run   string
-	first chan string // receives the tasks whose first response has begun
+	run string
 }
 
 // of returns a source for one piece of work.
@@ -198,16 +197,12 @@ func drawnConfig(d dice) event.Config {
 	if c.Workers.Engine = oneOf(d, "", "engine", "engine"); d.oneIn(8) {
 		c.Limits.Tokens = 2_000_000
 	}
-	c.Stagger = oneOf(d, "", "", event.Staggered)
 	return c
 }
 
 // Attempt implements runner.Runner.
 func (f fate) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	d := f.of("attempt", req.Task, req.Attempt)
-	if f.wait(ctx, time.Minute, "first", req.Task, req.Attempt) {
-		f.first <- req.Task
-	}
 	r := runner.Result{Outcome: runner.Done, Output: &runner.Output{Value: json.RawMessage(`{}`)}, Session: req.Session,
 		Cost:   min(req.Cap, budget.USD(d.IntN(400_000))),
 		Priced: "result", Turns: 1 + d.IntN(5), Contained: !d.oneIn(40), Model: "m", Notional: d.oneIn(9),
@@ -440,7 +435,6 @@ func doubts(s *State, d dice) (tasks []event.EarlierTask) {
 func (f fate) session(t *testing.T, text string, c event.Config, past []event.Event, n int) []event.Event {
 	t.Helper()
 	d := f.of("session", n)
-	f.first = make(chan string, 1000)
 	p := mustPlan(t, text)
 	b := newFixture(t, p, c)
 	l, s := b.Loop, b.Loop.State
@@ -479,7 +473,7 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 		return some(d, 2, json.RawMessage(`"x"`), json.RawMessage(`{"n":1}`)), nil
 	}
 	l.Recover = func(context.Context) Recovery { return recovery{f} }
-	l.LateCosts, l.FirstResponse = f.late, f.first
+	l.LateCosts = f.late
 	added := make(chan []json.RawMessage, 1)
 	l.AddedTasks = added
 	ctx, end := context.WithCancel(t.Context())
@@ -659,7 +653,7 @@ func mustStartAfresh(t *testing.T, text string, events []event.Event) {
 			"at their caps": s.atCap, "slots": s.slots, "files": s.files.holders, "strays": s.strays, "merges": s.merges,
 			"login": []any{s.Notional, s.Window}, "stop": []any{s.Stop, s.Ended, s.PauseUntil, s.Phase},
 			"rest": []any{s.RunStart, s.SessionStart, s.Origin, s.Limiter, s.checking, s.irreversibleTasks, s.delivery,
-				s.warming, s.Waves}})
+				s.Waves}})
 	}
 	for name, alone := range states[0] {
 		if second := states[1][name]; !reflect.DeepEqual(alone, second) {

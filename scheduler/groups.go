@@ -8,7 +8,7 @@ import (
 	"wavex/internal/plan"
 )
 
-// This file holds what the tasks of a list share: how many of them run, and how many may fail.
+// This file holds the figures that the tasks of a list share: how many of them run, and how many may fail.
 
 // group is the state of the tasks of a list.
 type group struct {

@@ -57,9 +57,6 @@ type Loop struct {
 	Integrator Integrator // required if Config.Isolation is Isolated
 	Views      []View
 	Signals    <-chan Signal
-	// FirstResponse receives the tasks whose agent's response has begun. It is used only with
-	// Config.Stagger. nil: a wave waits for the end of its first task.
-	FirstResponse <-chan string
 
 	// AddedTasks receives tasks that were added to the run's task list, in the form of a plan file's
 	// tasks, each after its blockers. May be nil.
@@ -212,8 +209,6 @@ func (r *running) loop(ctx context.Context) (event.RunEnded, error) {
 			signalCount++
 			body = r.onStopRequest(sig.Code, sig.Name)
 			interrupt = r.costs.end == nil && (signalCount > 1 || sig.Interrupt)
-		case task := <-r.FirstResponse:
-			body = onFirstResponse(r.s, task)
 		case tasks := <-r.AddedTasks:
 			body = onAddedTasks(r.s, tasks)
 		case text := <-r.Warnings:

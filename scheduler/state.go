@@ -127,7 +127,6 @@ type State struct {
 
 	irreversibleTasks []int32              // tasks of reversibility 1
 	delivery          *event.DeliveryEnded // of this session; nil before
-	warming           bool                 // agents of the wave wait for its first response; no phase: commands start
 
 	index     map[string]int32 // task id to node
 	groups    map[string]*group

@@ -254,9 +254,6 @@ func (p *randomPlan) flags() []string {
 		flags = append(flags, "--counsel", "off")
 	}
 	if p.chance(10) {
-		flags = append(flags, "--stagger", "auto")
-	}
-	if p.chance(10) {
 		flags = append(flags, "--fail-fast")
 	}
 	if p.chance(10) {

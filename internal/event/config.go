@@ -18,8 +18,7 @@ type Config struct {
 	Agent    string   `json:"agent"`
 	Parallel int      `json:"parallel"` // limit of concurrent attempts and panels, at least 1
 	Schedule Schedule `json:"schedule"`
-	Stagger  string   `json:"stagger,omitempty"` // Staggered: a wave waits for the first response of its first task
-	Only     []string `json:"only,omitempty"`    // tasks that this session starts, and their blockers; nil: all
+	Only     []string `json:"only,omitempty"` // tasks that this session starts, and their blockers; nil: all
 
 	// Params are the values of the plan's parameters, by their names.
 	Params map[string]json.RawMessage `json:"params,omitempty"`
@@ -149,9 +148,6 @@ func DefaultConfig() Config {
 		Review: ReviewAuto, ReviewRounds: 3, Judge: true,
 	}
 }
-
-// Staggered is the value of Config.Stagger with which one agent of a wave starts first.
-const Staggered = "auto"
 
 // Schedule says when a task may start.
 type Schedule string

@@ -34,7 +34,7 @@ type Body interface {
 
 // bodies holds a value of each type of event.
 var bodies = []Body{
-	RunStarted{}, RunResumed{}, RunEnded{}, WaveStarted{}, WaveWarmed{}, Draining{}, Notice{}, RolledBack{}, Inspected{},
+	RunStarted{}, RunResumed{}, RunEnded{}, WaveStarted{}, Draining{}, Notice{}, RolledBack{}, Inspected{},
 	AttemptStarted{}, AttemptAdopted{}, TurnEnded{}, AttemptEnded{}, CostCorrected{},
 	CounselStarted{}, CounselEnded{}, CounselSkipped{}, PrecheckStarted{}, PrecheckEnded{},
 	IntegrationStarted{}, IntegrationEnded{}, DeliveryStarted{}, DeliveryEnded{},
@@ -45,7 +45,7 @@ var bodies = []Body{
 }
 
 // removed holds the names of types of events that only an older wavex makes.
-var removed = []string{"spare_started", "spare_ended"}
+var removed = []string{"spare_started", "spare_ended", "wave_warmed"}
 
 // Removed is the record of an older wavex about work that this one does not do.
 type Removed struct {

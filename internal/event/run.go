@@ -76,13 +76,6 @@ type WaveStarted struct {
 	Last bool `json:"last,omitempty"`
 }
 
-// WaveWarmed says that the first response of the open wave has begun, so that the rest of the wave
-// may start.
-type WaveWarmed struct {
-	Wave int    `json:"wave"` // from 1
-	Task string `json:"task"` // the task of the response
-}
-
 // Draining says that no work starts any more. Running work may finish.
 type Draining struct {
 	Stop Stop `json:"stop"`
@@ -157,7 +150,6 @@ type Inspected struct {
 func (RunStarted) Type() string  { return "run_started" }
 func (RunResumed) Type() string  { return "run_resumed" }
 func (WaveStarted) Type() string { return "wave_started" }
-func (WaveWarmed) Type() string  { return "wave_warmed" }
 func (Draining) Type() string    { return "draining" }
 func (Notice) Type() string      { return "notice" }
 func (RunEnded) Type() string    { return "run_ended" }

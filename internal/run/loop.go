@@ -47,8 +47,8 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 		Integrator: integrator, Obstacle: r.obstacle,
 		Views:   slices.DeleteFunc(p.views, func(v scheduler.View) bool { return v == nil }),
 		Signals: c.Signals, Approver: c.Approver,
-		FirstResponse: r.firstResponse, AddedTasks: p.addedTasks,
-		Warnings: p.warnings,
+		AddedTasks: p.addedTasks,
+		Warnings:   p.warnings,
 		Request: func(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
 			p.checkpoints.Schedule(s, i)
 			return r.attemptRequest(s, i, e)

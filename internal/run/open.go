@@ -94,9 +94,6 @@ type Session struct {
 
 	planned *plannedChecks // of the plan of the last attempt; nil before
 
-	// firstResponse receives the tasks whose agent's response has begun; nil: not used.
-	firstResponse chan string
-
 	tasksDirMade bool   // the folder of the attempts exists
 	finished     bool   // to its own end
 	interrupted  bool   // a signal interrupted running work

@@ -51,9 +51,6 @@ type Result struct {
 func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	defer r.savePlan()()
 	r.view = c.View
-	if r.config.Stagger == event.Staggered {
-		r.firstResponse = make(chan string, 16)
-	}
 	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: r.agentEnv(),
 		Rehearsal: r.opts.Agent.IsRehearsal(), Redactor: r.opts.Redactor, Observe: r.observe, Wall: r.opts.Wall}
 	cli := &claude.Agent{Host: host, Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Find: r.opts.Agent.Find,
@@ -204,10 +201,4 @@ func (r *Session) observe(o runner.Observation) {
 	o.Text = r.opts.Redactor.String(o.Text)
 	r.recordWorker(o)
 	r.view.Observe(o)
-	if o.Kind == "text" || o.Kind == "tool" {
-		select {
-		case r.firstResponse <- o.Task:
-		default: // not used, or the channel is full
-		}
-	}
 }

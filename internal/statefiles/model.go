@@ -137,7 +137,7 @@ func affectedTasks(b event.Body) (ids []string, known bool) {
 		return []string{b.Task}, true
 	case event.CounselSkipped:
 		return []string{b.Task}, true
-	case event.WaveStarted, event.WaveWarmed, event.Removed, event.Notice, event.Inspected, event.Draining, event.RunEnded:
+	case event.WaveStarted, event.Removed, event.Notice, event.Inspected, event.Draining, event.RunEnded:
 		return nil, true
 	}
 	return nil, false

@@ -82,7 +82,7 @@ func (m *ProgressWriter) Event(e event.Event, s *scheduler.State) {
 		return
 	}
 	switch b := e.Body.(type) {
-	case event.Notice, event.WaveStarted, event.WaveWarmed, event.Removed,
+	case event.Notice, event.WaveStarted, event.Removed,
 		event.AttemptAdopted, event.TurnEnded, event.CostCorrected: // change no task
 		return
 	case event.AttemptStarted:

@@ -111,8 +111,6 @@ func (v *plain) Event(e event.Event, s *scheduler.State) {
 			unknownListsText(s), planEditText("plan edited: ", b.Edit), rehearsalWarning(b.Config))...)
 	case event.WaveStarted:
 		say(fmt.Sprintf("wave %d/%d: %s: %s", b.Wave, b.Of, report.Plural(len(b.Tasks), "task", "tasks"), idList(b.Tasks)))
-	case event.WaveWarmed:
-		say(fmt.Sprintf("wave %d: the first response has begun, of %s; the rest may start", b.Wave, fitText(b.Task)))
 	case event.AttemptStarted:
 		if b.Why != event.WhyChecks {
 			say(iterationText(s, b.Task, b.Iteration))
