@@ -12,7 +12,7 @@ ARG VERSION=dev
 RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X wavex/cmd.version=$VERSION" -o /out/wavex ./cmd/wavex
 
 FROM node:22-bookworm-slim
-ARG CLAUDE_VERSION=2.1.197
+ARG CLAUDE_VERSION=2.1.258
 RUN apt-get update \
  && apt-get install -y --no-install-recommends ca-certificates git \
  && rm -rf /var/lib/apt/lists/* \

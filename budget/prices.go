@@ -64,7 +64,7 @@ func (p Pico) USD() USD {
 
 const (
 	picoPerMicro = 1_000_000
-	searchPrice  = 10_000 // micro-dollars of one web search (observed on claude 2.1.197 and 2.1.330)
+	searchPrice  = 10_000 // micro-dollars of one web search (observed on claude 2.1.330)
 )
 
 const priceUnit = "micro-dollars per million tokens"

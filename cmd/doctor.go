@@ -97,7 +97,7 @@ type doctorReport struct {
 }
 
 // answerTimeout bounds how long a program may take to print its version or a state. A cold CLI takes
-// 0.2 s (observed on 2.1.197); a busy machine may take many times that. Tests shorten it.
+// 0.2 s (observed on 2.1.330); a busy machine may take many times that. Tests shorten it.
 var answerTimeout = 30 * time.Second
 
 func runDoctor(ctx context.Context, args []string, o doctorOptions, std Stdio) error {

@@ -19,7 +19,7 @@ import (
 )
 
 // newHook returns the command that Claude Code calls. It never fails: an exit code of 2 would hold
-// a session because of a wrong flag (observed on claude 2.1.197).
+// a session because of a wrong flag (observed on claude 2.1.330).
 func newHook(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "hook",

@@ -110,7 +110,7 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err 
 	r.disclose()
 	r.session, err = run.Open(ctx, run.Options{
 		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, JournalLen: r.journalLen, Version: Version(),
-		// The CLI puts its session into the environment of every tool command (observed on claude 2.1.197).
+		// The CLI puts its session into the environment of every tool command (observed on claude 2.1.330).
 		OwnerSession: os.Getenv("CLAUDE_CODE_SESSION_ID"),
 		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: std.watchdogArgv(), Wall: w,
 		Workers: elsewhere, Grace: o.grace, AutoLearn: o.autoLearn,

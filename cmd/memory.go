@@ -88,7 +88,7 @@ func readField(root fs.FS, name, word string) (int64, bool) {
 }
 
 // defaultParallel returns 4, or less if memory does not suffice: a CLI process takes about 200 MB
-// (observed on claude 2.1.197), a tool's command as much again.
+// (observed on claude 2.1.330), a tool's command as much again.
 func defaultParallel(agent string) int {
 	const want = 4
 	free := freeMemory()

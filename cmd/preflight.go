@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"wavex/internal/agent"
-	"wavex/internal/claude/statement"
 	"wavex/internal/claude/support"
 	"wavex/internal/doctor"
 	"wavex/internal/event"
@@ -37,11 +36,10 @@ func (r *invocation) preflight(ctx context.Context) error {
 		r.config.Workers.Engine == "" {
 		return preflightError(c)
 	}
-	p, err := checkCLI(ctx, &r.agent, env, r.std)
-	if err != nil {
+	if _, err := checkCLI(ctx, &r.agent, env, r.std); err != nil {
 		return err
 	}
-	if !p.Version.Less(minAuthStatus) && doctor.Login(env, runtime.GOOS == "darwin").Status != doctor.OK &&
+	if doctor.Login(env, runtime.GOOS == "darwin").Status != doctor.OK &&
 		doctor.LoggedOut(ctx, r.agent.Argv, env, r.config.Dir, answerTimeout) {
 		return usererr.Blocked(errors.New(
 			"the claude CLI is not logged in: log in with `claude auth login`, or set ANTHROPIC_API_KEY"))
@@ -81,10 +79,6 @@ func (r *invocation) ofProject(w *wall.Wall) *wall.Wall {
 	repository, closed := runner.Repository(r.config.Dir)
 	return w.With([]string{repository}, closed)
 }
-
-// minAuthStatus is the oldest version that is known to have `claude auth status`. An older version
-// could take the words for a prompt.
-var minAuthStatus = statement.Version{Major: 2, Minor: 1, Patch: 197}
 
 // checkCLI checks the CLI before use: the file behind its links, its version, and whether the statements
 // that wavex relies on hold. The whole run uses this file, because the CLI changes the target of

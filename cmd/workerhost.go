@@ -64,8 +64,7 @@ func (h *workerHost) look(ctx context.Context) error {
 	}
 	h.cli = p.Version.String()
 	login := doctor.Login(env, runtime.GOOS == "darwin")
-	if login.Status != doctor.OK && (login.Status == doctor.Fail && p.Version.Less(minAuthStatus) ||
-		!p.Version.Less(minAuthStatus) && doctor.LoggedOut(ctx, h.agent.Argv, env, h.opts.dir, answerTimeout)) {
+	if login.Status != doctor.OK && doctor.LoggedOut(ctx, h.agent.Argv, env, h.opts.dir, answerTimeout) {
 		return preflightError(login)
 	}
 	h.login = doctor.LoginKind(env)

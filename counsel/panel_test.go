@@ -222,7 +222,7 @@ func TestNegativeCostsDoNotCount(t *testing.T) {
 	same(t, "cost", (&Panel{Caller: f}).Diagnose(t.Context(), stuck()).Cost, budget.USD(1))
 }
 
-// The claude CLI adds about 1.4 KB around a small case (observed on 2.1.197: 3485 bytes
+// The claude CLI adds about 1.4 KB around a small case (observed: 3485 bytes
 // of request for 2069 of ours), and a request must stay below 4 KB.
 func TestCallsAreLean(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ import (
 // computes; TestPricesOfTheCLI compares them.
 var prices = fakeapi.Prices{
 	"claude-sonnet-4-5": {Input: 3_000_000, Output: 15_000_000, CacheRead: 300_000, CacheWrite: 3_750_000},
-	"claude-opus-4-8":   {Input: 5_000_000, Output: 25_000_000, CacheRead: 500_000, CacheWrite: 6_250_000}, // of 2.1.197
+	"claude-opus-5":     {Input: 5_000_000, Output: 25_000_000, CacheRead: 500_000, CacheWrite: 6_250_000}, // of 2.1.258
 	"claude-opus-5-5":   {Input: 4_000_000, Output: 20_000_000, CacheRead: 200_000, CacheWrite: 5_000_000}, // of 2.1.330
 }
 
@@ -75,7 +75,7 @@ func Env(t *testing.T, srv *fakeapi.Server, more ...string) []string {
 
 // keepFolders puts a file into the folders of home that the CLI removes once they are empty: a CLI
 // that cleans up would otherwise remove a folder in which another one is about to write, whose tool
-// call then fails (observed on claude 2.1.197 and 2.1.330). A home in use is never so empty.
+// call then fails (observed on claude 2.1.330). A home in use is never so empty.
 func keepFolders(t *testing.T, home string) {
 	t.Helper()
 	for _, name := range []string{"session-env", "file-history"} {

@@ -3,7 +3,7 @@
 package e2e
 
 // This file tests the endings of the CLI that wavex's classification depends on. Each is provoked
-// once, with the exit code and the last line observed on claude 2.1.197.
+// once, with the exit code and the last line observed on claude 2.1.330.
 
 import (
 	"encoding/json"

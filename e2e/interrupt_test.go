@@ -153,7 +153,7 @@ func TestSignals(t *testing.T) {
 		ends   []string
 		lives  bool // the tool outlives the CLI
 	}{
-		{"SIGTERM, tool", syscall.SIGTERM, true, []string{"143 -"}, shared.cli.old},
+		{"SIGTERM, tool", syscall.SIGTERM, true, []string{"143 -"}, false},
 		{"SIGINT, tool", syscall.SIGINT, true, []string{"0 -", "0 " + failed, "1 " + failed}, false},
 		{"SIGKILL, tool", syscall.SIGKILL, true, []string{"137 -"}, true},
 		{"SIGTERM, API", syscall.SIGTERM, false, []string{"143 -"}, false},

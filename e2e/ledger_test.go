@@ -55,9 +55,9 @@ func TestLedgerMatchesCharges(t *testing.T) {
 					t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
 				}
 				checkLedger(t, srv, last)
-				name := cmp.Or(test.of.model, per(c, "claude-opus-4-8", "claude-opus-5-5"))
+				name := cmp.Or(test.of.model, per(c, "claude-opus-5", "claude-opus-5-5"))
 				costs := r.wavexIn(func() {}, Env(t, srv), "costs", "--by", "model", "--output", "json").end()
-				row := gjson.Get(costs.stdout, "rows.0") // its model is like claude-opus-4-8[1m]
+				row := gjson.Get(costs.stdout, "rows.0") // its model is like claude-opus-5[1m]
 				if !strings.HasPrefix(row.Get("key").Str, name) ||
 					budget.FromFloat(row.Get("cost_usd").Float()) != srv.Charged() {
 					t.Errorf("wavex costs says\n%s\n%s, the API charged %d", costs.stdout, costs.stderr, srv.Charged())

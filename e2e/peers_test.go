@@ -3,8 +3,7 @@
 package e2e
 
 // This file tests which sessions get the CLI's peer tools. Agents of one home directory see each
-// other: since some version between 2.1.197 and 2.1.330 the CLI has tools that list the sessions
-// there and write to them.
+// other: the CLI has tools that list the sessions there and write to them.
 
 import (
 	"slices"
@@ -38,7 +37,7 @@ func TestPeerToolsAreWithheld(t *testing.T) {
 	if e := call(t, bare, setup{stdin: "go", room: true}); e.exit != 0 {
 		t.Fatalf("exit %d: %s", e.exit, e.stderr)
 	}
-	has := offers(t, bare, nil, peerTools) // none on 2.1.197
+	has := offers(t, bare, nil, peerTools)
 	done := func(id string) *fakeapi.Agent {
 		return &fakeapi.Agent{Name: id, When: task(id), Steps: []fakeapi.Reply{
 			fakeapi.Use(fakeapi.Write(id, "done")).WithUsage(use), report("true")}}

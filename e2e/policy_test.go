@@ -234,7 +234,7 @@ func TestNoAnswer(t *testing.T) {
 }
 
 // What the CLI does with answers that wavex never gives, and with none: each call of the turn gets another one. 2.1.330
-// carries out no such call, as wavex registers with onFailure; 2.1.197 carries out those that it cannot read.
+// carries out no such call, as wavex registers with onFailure; 2.1.258 carries out those that it cannot read.
 func TestBadAnswers(t *testing.T) {
 	t.Parallel()
 	answers := []struct {
@@ -289,8 +289,8 @@ func TestBadAnswers(t *testing.T) {
 	})
 }
 
-// A line that is no JSON ends the CLI without a result, and the call that waits for an answer does not run. If stdin
-// ends instead, 2.1.197 carries it out, so wavex denies open calls first.
+// A line that is no JSON ends the CLI without a result, and so does the end of stdin, with one. The call that waits for
+// an answer does not run.
 func TestEndsWhileAsked(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *cliProcess){
@@ -321,7 +321,7 @@ func TestEndsWhileAsked(t *testing.T) {
 				end(t, p)
 				e := p.end()
 				_, err := os.Stat(filepath.Join(e.dir, "ran"))
-				if ran := err == nil; ran != (name == "stdin" && c.old) || name != "stdin" && len(e.of("result", "")) > 0 {
+				if ran := err == nil; ran || name != "stdin" && len(e.of("result", "")) > 0 {
 					t.Errorf("exit %d; ran: %v\n%s", e.exit, ran, p.transcript())
 				}
 			})
@@ -421,7 +421,7 @@ func TestPolicyNotInForce(t *testing.T) {
 			repo{t: t, dir: b.req.Dir}.write(".claude/settings.json", rewrite)
 		}},
 		// Without a wall the command runs, as its text does not show the path. The CLI reads the file again some time
-		// later, and 2.1.197 does only if the directory was there when it started.
+		// later.
 		{name: "a hook of the agent", says: "a hook changed the input of Bash", set: func(t *testing.T, b *fixture) {
 			repo{t: t, dir: b.req.Dir}.write("hooks.json", rewrite)
 			repo{t: t, dir: b.req.Dir}.write(".claude/settings.json", "{}")

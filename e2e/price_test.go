@@ -15,7 +15,7 @@ func TestPricesOfTheCLI(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
 		usage := fakeapi.Usage{Input: 1_009, Output: 1_103, CacheRead: 10_007, CacheWrite: 2_003}
-		for _, name := range []string{model, per(c, "claude-opus-4-8", "claude-opus-5-5")} {
+		for _, name := range []string{model, per(c, "claude-opus-5", "claude-opus-5-5")} {
 			srv := serve(t, fakeapi.Text("hello").WithUsage(usage))
 			e := call(t, srv, setup{cli: c, stdin: "go", args: []string{"--model", name}})
 			if got := budget.FromFloat(e.result(t).TotalCostUSD); got != srv.Charged() {

@@ -21,11 +21,7 @@ func TestSessionIDs(t *testing.T) {
 }
 
 func sessionIDs(t *testing.T, c cli) {
-	steps := []fakeapi.Reply{fakeapi.Text("one"), fakeapi.Text("two")}
-	if !c.old {
-		steps = append(steps, fakeapi.Text("three"))
-	}
-	srv := serve(t, steps...)
+	srv := serve(t, fakeapi.Text("one"), fakeapi.Text("two"), fakeapi.Text("three"))
 	s := setup{cli: c, env: Env(t, srv), dir: t.TempDir()}
 	begin := func(prompt, flag, dir string) cliEnd {
 		s := s
@@ -46,10 +42,7 @@ func sessionIDs(t *testing.T, c cli) {
 	if e.exit != 0 || e.result(t).SessionID != session || last.Turn() != 1 || !strings.Contains(last.Users(), "remember") {
 		t.Errorf("resumed where it was: exit %d, session %s, turn %d", e.exit, e.result(t).SessionID, last.Turn())
 	}
-	// The oldest version finds a session in its own directory only.
-	e = begin("go on", "--resume", t.TempDir())
-	if c.old && (e.exit != 1 || !strings.Contains(e.stderr+e.plain, "No conversation found")) || !c.old &&
-		e.result(t).SessionID != session {
+	if e = begin("go on", "--resume", t.TempDir()); e.result(t).SessionID != session {
 		t.Errorf("from another directory: exit %d, stderr %q", e.exit, e.stderr)
 	}
 }

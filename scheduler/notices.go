@@ -26,7 +26,7 @@ func (s *State) setLimits() {
 }
 
 // updateLogin learns from an attempt whether its dollars are billed. A subscription shows in every answer
-// of the API (observed on claude 2.1.197). A paid attempt without that sign was billed, and the
+// of the API (observed on claude 2.1.330). A paid attempt without that sign was billed, and the
 // budget applies again from then on, because real money must not be spent without a limit.
 func (s *State) updateLogin(r runner.Result) {
 	if r.Window != nil {

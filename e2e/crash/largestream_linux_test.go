@@ -87,7 +87,7 @@ func bulkAgent(in io.Reader, out io.Writer) int {
 	}
 	what := os.Getenv(bulkVar)
 	w := bufio.NewWriterSize(out, 256<<10)
-	_, _ = w.WriteString(`{"type":"system","subtype":"init","session_id":"s","model":"claude-opus-4-8","claude_code_version":"2.1.197"}` + "\n")
+	_, _ = w.WriteString(`{"type":"system","subtype":"init","session_id":"s","model":"claude-opus-4-8","claude_code_version":"2.1.258"}` + "\n")
 	largeStreams()[what](w)
 	if what != "result" {
 		_, _ = w.WriteString(`{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"ok","total_cost_usd":1.5,"session_id":"s"}` + "\n")
@@ -109,7 +109,7 @@ func TestBulkyStreams(t *testing.T) {
 			}
 			cli := filepath.Join(t.TempDir(), "claude")
 			script := fmt.Sprintf(
-				"#!/bin/sh\nif [ \"$1\" = --version ]; then echo '2.1.197 (Claude Code)'; exit; fi\n%s=%s exec '%s'\n",
+				"#!/bin/sh\nif [ \"$1\" = --version ]; then echo '2.1.258 (Claude Code)'; exit; fi\n%s=%s exec '%s'\n",
 				bulkVar, name, self)
 			proctest.Script(t, cli, script)
 			run := func() (scratch.Project, *scratch.Process) {

@@ -37,9 +37,6 @@ func (t *turn) attemptArgs(resume bool) ([]string, error) {
 	}
 	args := append(t.program(), flags...)
 	args = append(args, sessionFlags(t.req.Session, resume)...)
-	if resume && t.Support.Holds(statement.SystemPromptSnapshot) {
-		args = append(args, "--system-prompt-snapshot", "off")
-	}
 	if len(rules) > 0 {
 		settings, _ := json.Marshal(map[string]any{"permissions": map[string]any{"allow": rules}}) // strings only
 		args = append(args, "--settings", string(settings))
@@ -53,7 +50,8 @@ func sessionFlags(session string, resume bool) []string {
 	case session == "":
 		return nil
 	case resume:
-		return []string{"--resume", session}
+		// The CLI keeps the system prompt of a session, and would ignore that of the new process.
+		return []string{"--resume", session, "--system-prompt-snapshot", "off"}
 	}
 	return []string{"--session-id", session}
 }
@@ -111,7 +109,7 @@ func (t *turn) flags() (args, rules []string, err error) {
 
 // peerTools are the tools with which agents of one home directory find each other and send each
 // other messages. They need no permission, and a message starts a paid turn of its receiver
-// (observed on claude 2.1.330; 2.1.197 has no such tools and accepts their names).
+// (observed on claude 2.1.330).
 var peerTools = []string{"ListAgents", "SendMessage"}
 
 // withheldPeerTools returns the peerTools that no rule of allowed names.

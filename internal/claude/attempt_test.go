@@ -565,7 +565,7 @@ func TestArguments(t *testing.T) {
 		want     string
 	}{
 		{plan.Settings{}, false, "--permission-mode acceptEdits " + without + " --strict-mcp-config --session-id S"},
-		{plan.Settings{}, true, "--permission-mode acceptEdits " + without + " --strict-mcp-config --resume S"},
+		{plan.Settings{}, true, "--permission-mode acceptEdits " + without + " --strict-mcp-config --resume S --system-prompt-snapshot off"},
 		{plan.Settings{AllowedTools: []string{"Read,SendMessage"}, DisallowedTools: []string{"WebFetch"}}, false,
 			"--permission-mode acceptEdits --allowedTools Read,SendMessage --disallowedTools WebFetch ListAgents " +
 				"--strict-mcp-config --session-id S"},
@@ -596,8 +596,7 @@ func TestArguments(t *testing.T) {
 		!slices.Equal(got[len(got)-2:], []string{"--json-schema", `{"type":"object"}`}) {
 		t.Errorf("arguments = %s, %v", got, err)
 	}
-	at = &turn{Agent: &Agent{Support: statement.SupportSet{statement.SystemPromptSnapshot: statement.Holds}},
-		req: runner.TurnRequest{Session: "S"}}
+	at = &turn{Agent: &Agent{}, req: runner.TurnRequest{Session: "S"}}
 	for resume, want := range map[bool]string{false: "--session-id S", true: "--resume S --system-prompt-snapshot off"} {
 		if got, err := at.attemptArgs(resume); err != nil || !strings.HasSuffix(strings.Join(got, " "), want) {
 			t.Errorf("arguments = %s, %v; want %s", got, err, want)

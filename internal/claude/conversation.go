@@ -167,7 +167,7 @@ func (c *conversation) watch(ctx context.Context, giveUp context.CancelCauseFunc
 			if done = e != turnResumed; done {
 				if e == turnOver && !c.isAsking() {
 					c.close() // no request is open: the process may exit
-				} // else a further turn may ask about its calls; without stdin, 2.1.197 carries them out unasked
+				} // else a further turn may ask about its calls
 				grace.Reset(cmp.Or(c.agent.Grace, 10*time.Second))
 			} else {
 				grace.Stop() // the agent works on, for example on the output of a background command

@@ -20,7 +20,7 @@ type Pricer interface {
 
 // account holds the cost figures that the CLI reported for one process.
 //
-// The figures differ by version. On claude 2.1.197, total_cost_usd counts from the start of the
+// The figures differ by version. On claude 2.1.258, total_cost_usd counts from the start of the
 // process, also after --resume; on 2.1.330 it includes the session's total at its last clean end.
 // model_usage_since_last_result, which only newer versions have, covers exactly one turn. On both
 // versions, the answer to the control request get_usage has the total at any time.
@@ -100,7 +100,7 @@ func (f *transcript) bill(limit budget.USD) runner.Bill {
 			return runner.Bill{Cost: seen, Priced: "table", Disputed: b.Cost, Usage: c.usage}
 		}
 		if seen > b.Cost+1 {
-			b.Cost = seen // includes a cancelled response, which 2.1.197 does not count
+			b.Cost = seen // includes a cancelled response, which 2.1.258 does not count
 		}
 	case !f.init.seen && f.lines == 0: // the process sent no request to the API
 		return runner.Bill{Usage: c.usage}
@@ -163,8 +163,8 @@ func recoverCost(in io.Reader, prices Pricer, limit budget.USD) (RecoveredCost, 
 // These control requests ask for the cost of the process so far, because the stream has no final usage for
 // responses to subagents, and some responses are not in it at all. The answers are part of the
 // stream, so they survive a killed wavex. They ask for the total of the session: before the first prompt of a resumed
-// session, and later during the turn. claude 2.1.197 and 2.1.330 answer within milliseconds, also
-// during a turn, and send nothing to the API.
+// session, and later during the turn. The CLI answers within milliseconds, also
+// during a turn, and sends nothing to the API.
 const (
 	baselineUsageID   = "wavex-before"
 	usageID           = "wavex-spent"

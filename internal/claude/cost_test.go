@@ -12,16 +12,16 @@ import (
 	"wavex/runner"
 )
 
-// These lines are shortened from the output of claude 2.1.330 and 2.1.197.
+// These lines are shortened from the output of claude 2.1.330 and 2.1.258.
 const (
 	start330     = `{"type":"stream_event","event":{"type":"message_start","message":{"id":"msg_0000","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[],"stop_reason":null,"usage":{"input_tokens":10,"output_tokens":1,"cache_read_input_tokens":100,"cache_creation_input_tokens":1000,"cache_creation":{"ephemeral_5m_input_tokens":400,"ephemeral_1h_input_tokens":600}}}},"session_id":"s","parent_tool_use_id":null,"uuid":"2cf1","api_message_id":"msg_0000"}`
 	deltaText    = `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"done"}},"session_id":"s","parent_tool_use_id":null,"uuid":"8de7"}`
 	assistant330 = `{"type":"assistant","message":{"id":"msg_0000","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"done"}],"stop_reason":null,"usage":{"input_tokens":10,"output_tokens":1,"cache_read_input_tokens":100,"cache_creation_input_tokens":1000,"cache_creation":{"ephemeral_5m_input_tokens":400,"ephemeral_1h_input_tokens":600}}},"parent_tool_use_id":null,"session_id":"s","uuid":"aa"}`
 	delta330     = `{"type":"stream_event","event":{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":10,"output_tokens":8000,"cache_read_input_tokens":100,"cache_creation_input_tokens":1000}},"session_id":"s","parent_tool_use_id":null,"uuid":"ab","api_message_id":"msg_0000"}`
-	delta197     = `{"type":"stream_event","event":{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":8000}},"session_id":"s","parent_tool_use_id":null,"uuid":"ab"}`
+	delta258     = `{"type":"stream_event","event":{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":8000}},"session_id":"s","parent_tool_use_id":null,"uuid":"ab"}`
 	stop330      = `{"type":"stream_event","event":{"type":"message_stop"},"session_id":"s","parent_tool_use_id":null,"uuid":"ac","api_message_id":"msg_0000"}`
 	result330    = `{"duration_api_ms":371,"stop_reason":"end_turn","session_id":"s","total_cost_usd":0.50971,"usage":{"input_tokens":10},"modelUsage":{"claude-sonnet-4-5":{"inputTokens":20,"outputTokens":16000,"cacheReadInputTokens":200,"cacheCreationInputTokens":2000,"costUSD":0.50971}},"permission_denials":[],"terminal_reason":"completed","is_error":false,"num_turns":2,"subtype":"success","api_error_status":null,"result":"done","type":"result","duration_ms":1058,"uuid":"bed75704","result_index":0,"model_usage_since_last_result":{"claude-sonnet-4-5":{"inputTokens":10,"outputTokens":8000,"cacheReadInputTokens":100,"cacheCreationInputTokens":1000,"costUSD":0.00971}}}`
-	result197    = `{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"done","session_id":"s","total_cost_usd":0.00971,"usage":{"input_tokens":10},"modelUsage":{"claude-sonnet-4-5":{"inputTokens":10,"outputTokens":8000,"cacheReadInputTokens":100,"cacheCreationInputTokens":1000,"costUSD":0.00971}},"permission_denials":[],"terminal_reason":"completed","uuid":"6638ee7b"}`
+	result258    = `{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"done","session_id":"s","total_cost_usd":0.00971,"usage":{"input_tokens":10},"modelUsage":{"claude-sonnet-4-5":{"inputTokens":10,"outputTokens":8000,"cacheReadInputTokens":100,"cacheCreationInputTokens":1000,"costUSD":0.00971}},"permission_denials":[],"terminal_reason":"completed","uuid":"6638ee7b"}`
 	subagentLine = `{"type":"assistant","message":{"id":"msg_0001","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"x"}],"usage":{"input_tokens":200,"output_tokens":1}},"parent_tool_use_id":"toolu_0000_0","session_id":"s","uuid":"ba"}`
 	usageAnswer  = `{"type":"control_response","response":{"subtype":"success","request_id":"wavex-spent","response":{"session":{"total_cost_usd":0.0125,"total_api_duration_ms":419,"model_usage":{"claude-sonnet-4-5":{"inputTokens":933,"costUSD":0.0125}}},"subscription_type":null,"rate_limits_available":false,"rate_limits":null,"behaviors":null}}}`
 	usageRefused = `{"type":"control_response","response":{"subtype":"error","request_id":"wavex-spent","error":"Unsupported control request subtype: get_usage"}}`
@@ -54,17 +54,17 @@ func TestBill(t *testing.T) {
 		output       int64
 	}{
 		{"2.1.330: this turn, not the session", whole + lines(result330), full, "result", 8000},
-		{"2.1.197: the process", lines(initLine, start330, assistant330, delta197, result197), full, "result", 8000},
+		{"2.1.258: the process", lines(initLine, start330, assistant330, delta258, result258), full, "result", 8000},
 		{"a session's total without the turn's: what it brought is taken off", lines(beforeAnswer) + whole +
 			lines(session.Replace(result330)), full, "result", 8000},
 		{"the same, and nothing is known of what it brought: the larger", whole + lines(session.Replace(result330)), 509_710,
 			"result", 16_000},
-		{"a total that began anew", lines(beforeAnswer) + whole + lines(result197), full, "result", 8000},
+		{"a total that began anew", lines(beforeAnswer) + whole + lines(result258), full, "result", 8000},
 		{"a result printed twice", whole + lines(result330, result330), full, "result", 8000},
 		{"two turns, 2.1.330", whole + lines(result330) + second.Replace(whole+lines(result330)), 2 * full, "result", 16_000},
-		{"two turns, 2.1.197", whole + lines(result197) + second.Replace(whole+lines(result197)), 2 * full, "result", 8000},
+		{"two turns, 2.1.258", whole + lines(result258) + second.Replace(whole+lines(result258)), 2 * full, "result", 8000},
 		{"killed: the final usage", whole, full, "stream", 8000},
-		{"killed, 2.1.197: the input from its begin", lines(initLine, start330, assistant330, delta197), full,
+		{"killed, 2.1.258: the input from its begin", lines(initLine, start330, assistant330, delta258), full,
 			"stream", 8000},
 		{"killed during a response: what it began with", lines(initLine, start330, deltaText, assistant330), begun,
 			"stream", 1},
@@ -72,9 +72,9 @@ func TestBill(t *testing.T) {
 		{"killed in the middle of a line", whole + start330[:300], full, "stream", 8000},
 		{"a line of text that was cut off is no stranger's", lines(initLine) + `{"duration_api`, 0, "stream", 0},
 		{"killed in a turn after the result", whole + lines(result330) + second.Replace(whole), 2 * full, "stream", 16_000},
-		{"interrupted, 2.1.197: the response that was broken off is not in the figure",
-			whole + second.Replace(lines(start330)) + lines(result197), full + begun, "result", 8000},
-		{"without partial messages", lines(initLine, assistant330, result197), full, "result", 8000},
+		{"interrupted, 2.1.258: the response that was broken off is not in the figure",
+			whole + second.Replace(lines(start330)) + lines(result258), full + begun, "result", 8000},
+		{"without partial messages", lines(initLine, assistant330, result258), full, "result", 8000},
 		{"killed without partial messages", lines(initLine, assistant330), begun, "stream", 1},
 		{"killed, and a response ended without its final usage: the cap",
 			unfinished + second.Replace(lines(start330)), 20_000, "cap", 2},
@@ -84,14 +84,14 @@ func TestBill(t *testing.T) {
 			lines(result330), 20_000, "cap", 8000},
 		{"the same in lines without events", lines(initLine, assistant330, another), 20_000, "cap", 2},
 		{"final usages without counts", uncounted.Replace(whole + second.Replace(whole)), 20_000, "cap", 2},
-		{"no final usage, and a result", unfinished + second.Replace(lines(start330, result197)), 2 * full, "result", 8000},
-		{"zero with tokens: the table", whole + lines(zero.Replace(result197)), full, "table", 8000},
+		{"no final usage, and a result", unfinished + second.Replace(lines(start330, result258)), 2 * full, "result", 8000},
+		{"zero with tokens: the table", whole + lines(zero.Replace(result258)), full, "table", 8000},
 		{"zero with tokens, 2.1.330", whole + lines(zero.Replace(result330)), full, "table", 8000},
-		{"a micro-dollar too little, as both are rounded", whole + lines(strings.Replace(result197, `usd":0.00971`,
+		{"a micro-dollar too little, as both are rounded", whole + lines(strings.Replace(result258, `usd":0.00971`,
 			`usd":0.009709`, 1)), full - 1, "result", 8000},
-		{"two micro-dollars too little: the table", whole + lines(strings.Replace(result197, `usd":0.00971`,
+		{"two micro-dollars too little: the table", whole + lines(strings.Replace(result258, `usd":0.00971`,
 			`usd":0.009708`, 1)), full, "table", 8000},
-		{"a figure with a response too little", whole + second.Replace(whole) + lines(result197), 2 * full, "table", 16_000},
+		{"a figure with a response too little", whole + second.Replace(whole) + lines(result258), 2 * full, "table", 16_000},
 		{"a subagent's is in the figure", whole + lines(subagentLine, strings.Replace(result330, `"costUSD":0.00971`,
 			`"costUSD":0.0125`, 2)), 12_500, "result", 8000},
 		{"killed with a subagent: what the CLI told", whole + lines(subagentLine, usageAnswer), 12_500, "stream", 8001},
@@ -118,7 +118,7 @@ func TestBill(t *testing.T) {
 func TestDisputed(t *testing.T) {
 	t.Parallel()
 	f := parse(t, strings.NewReader(lines(initLine, start330, delta330, start330[:len(start330)-4]+`x"}`,
-		strings.Replace(result197, `usd":0.00971`, `usd":0.0001`, 1))))
+		strings.Replace(result258, `usd":0.00971`, `usd":0.0001`, 1))))
 	if b := f.bill(99); b.Cost != full || b.Priced != "table" || b.Disputed != 100 {
 		t.Errorf("%+v", b)
 	}
@@ -130,7 +130,7 @@ func TestUnknownModel(t *testing.T) {
 	for stream, want := range map[string]runner.Bill{
 		lines(initLine, start330, delta330):              {Cost: 99, Priced: "cap"},
 		lines(initLine, start330, delta330, usageAnswer): {Cost: 12_500, Priced: "stream"},
-		lines(initLine, start330, delta330, result197):   {Cost: full, Priced: "result"},
+		lines(initLine, start330, delta330, result258):   {Cost: full, Priced: "result"},
 		lines(usageAnswer, start330):                     {Cost: 12_500, Priced: "cap"},
 		// One response of a process may be missing.
 		lines(initLine, start330, usageAnswer, delta330): {Cost: 12_500, Priced: "stream"},

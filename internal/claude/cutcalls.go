@@ -13,8 +13,7 @@ import (
 )
 
 // CutCalls returns the tool calls that had no result when wavex was killed, such as "Bash make", by the stream of the
-// attempt, and the time of the stream's last line. Each of them may have run, wholly or in part: 2.1.197 carries out a
-// call about which it gets no answer.
+// attempt, and the time of the stream's last line. Each of them may have run, wholly or in part.
 func CutCalls(logDir string) (calls []string, last time.Time, err error) {
 	in, err := safefile.Open(filepath.Join(logDir, loop.StreamFile))
 	if err != nil {

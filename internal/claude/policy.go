@@ -22,14 +22,13 @@ import (
 )
 
 // This file answers the CLI's questions about tool calls. It knows the protocol and no rule: a
-// policy.Judge decides. All facts were observed on claude 2.1.197 and 2.1.330.
+// policy.Judge decides. All facts were observed on claude 2.1.330.
 
 // initializeID marks the request that registers the callbacks.
 const initializeID = "wavex-policy"
 
-// initializeLine registers the callbacks, before the first prompt of a process: later, 2.1.197
-// accepts it and asks nothing. The timeouts are in seconds: a call waits longer than a person may take for
-// an answer. With onFailure, which 2.1.197 does not know, a call without a usable answer is not carried out.
+// initializeLine registers the callbacks, before the first prompt of a process. The timeouts are in seconds: a call waits longer than a person may take for
+// an answer. With onFailure, which 2.1.258 does not know, a call without a usable answer is not carried out.
 func initializeLine(askTimeout time.Duration) []byte {
 	return fmt.Appendf(nil, `{"type":"control_request","request_id":"`+initializeID+
 		`","request":{"subtype":"initialize","hooks":{`+
@@ -114,7 +113,7 @@ func (p *toolCalls) fail(outcome runner.Outcome, format string, args ...any) {
 }
 
 // onInitialized handles the answer to initializeLine. hooks_applied is false where the CLI's own
-// settings keep callbacks away (2.1.330; 2.1.197 does not have the key).
+// settings keep callbacks away (observed on claude 2.1.330).
 func (p *toolCalls) onInitialized(r gjson.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,8 +209,7 @@ func (p *toolCalls) isAsking() bool {
 	return len(p.open) > 0
 }
 
-// stop denies all further calls, and those that wait for a person: a CLI whose standard input is closed while it
-// waits carries the call out (2.1.197).
+// stop denies all further calls, and those that wait for a person.
 func (p *toolCalls) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -466,7 +464,7 @@ func isZero(v any) bool {
 }
 
 // others returns the denials that are not refusals of the policy. Those of the policy are no rules that
-// a person could add; 2.1.197 does not list them for subagents.
+// a person could add.
 func (p *toolCalls) others(all []denial) []denial {
 	return slices.DeleteFunc(slices.Clone(all), func(d denial) bool {
 		a := p.asked[d.id]

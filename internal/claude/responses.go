@@ -12,7 +12,7 @@ import (
 
 // responses counts the responses of one process, each once. A response in progress has the usage
 // that it began with. Its final usage comes with its message_delta, which the CLI prints for the
-// agent itself and not for its subagents (observed on claude 2.1.197 and 2.1.330). The cost is
+// agent itself and not for its subagents (observed on claude 2.1.330). The cost is
 // therefore a lower bound.
 type responses struct {
 	prices   Pricer // nil: no response has a price

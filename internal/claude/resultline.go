@@ -130,5 +130,5 @@ func modelUsage(o gjson.Result) (dollars float64, u runner.Usage, ok bool) {
 // sharedType is the type of the first line that earlier versions of wavex wrote to a stream when
 // one process of the CLI served several attempts. If the process began a new session with /clear, the next
 // result line answers /clear and ends no turn. The sums of the process before are not subtracted: /clear
-// resets them on 2.1.330 and not on 2.1.197, and an attempt must not be priced below its cost.
+// resets them on 2.1.330 and did not on older versions, and an attempt must not be priced below its cost.
 const sharedType = "wavex"

@@ -11,7 +11,7 @@ import (
 	"wavex/runner"
 )
 
-// This file knows the CLI's permission rules, as observed on claude 2.1.197 (see
+// This file knows the CLI's permission rules, as observed on claude 2.1.330 (see
 // docs/claude-cli.md for the cases that were tried):
 //
 //   - Bash(TEXT) allows the command line TEXT, exactly, also when it is composed with

@@ -204,8 +204,8 @@ func (s *stream) isRelevant(kind string) bool {
 	return false
 }
 
-// lineType returns the type of a line if type is its first key, which holds for most lines of claude
-// 2.1.197 and 2.1.330 but not for the result lines of 2.1.330.
+// lineType returns the type of a line if type is its first key, which holds for most lines but not
+// for result lines (observed on claude 2.1.258 and 2.1.330).
 func lineType(line []byte) (kind string, ok bool) {
 	const head = `{"type":"`
 	if !bytes.HasPrefix(line, []byte(head)) {

@@ -427,7 +427,7 @@ func TestMemory(t *testing.T) {
 
 func FuzzStream(f *testing.F) {
 	for _, s := range []string{initLine, textLine, editLine, userLine, retryLine, limitLine, resultGood, resultBad,
-		start330 + "\n" + delta330 + "\n" + result330, usageAnswer, subagentLine + "\n" + result197,
+		start330 + "\n" + delta330 + "\n" + result330, usageAnswer, subagentLine + "\n" + result258,
 		initLine + "\n" + resultGood[:200], "{\"type\":\"result\"\n}", "\xff{\"type\":",
 		`{"type":"assistant","message":{"content":"x"}}`} {
 		f.Add([]byte(s), uint16(7))

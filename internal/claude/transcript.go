@@ -18,7 +18,7 @@ import (
 const reportMax = 4 << 10
 
 // transcript holds the parsed facts of a stream; classify.go decides on them. Field names and types are as
-// observed on claude 2.1.197; a field that is missing or has another type reads as zero.
+// observed on claude 2.1.330; a field that is missing or has another type reads as zero.
 type transcript struct {
 	observe      func(kind, text string) // for displays; may be nil
 	onTurn       func(turnEvent)         // receives the turns; may be nil. It may block.

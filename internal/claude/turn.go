@@ -35,7 +35,7 @@ func (a *Agent) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnRes
 	}
 	v := classifyTurn(k.end)
 	refused := v.Outcome == runner.Broken && k.end.startErr == nil && k.end.stop == nil && !k.end.initSeen
-	// The CLI names a session that exists already: exit 1, before the first JSON line (observed on claude 2.1.197 and
+	// The CLI names a session that exists already: exit 1, before the first JSON line (observed on claude
 	// 2.1.330).
 	taken := req.Session != "" && strings.Contains(k.end.plainText, req.Session)
 	if refused && (req.Resume || taken) && ctx.Err() == nil {

@@ -18,10 +18,6 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// Oldest is the oldest supported CLI. The CLI's behaviour that wavex depends on was observed on
-// 2.1.197; the flags that it passes exist since 2.1.
-var Oldest = statement.Version{Major: 2, Minor: 1}
-
 // CLI resolves the links of a path and asks the program for its version. env is the environment
 // of attempts. It fails if the program cannot be started, does not answer within wait, or is too
 // old. A program whose answer does not name Claude Code may be a wrapper: it fails unless it
@@ -49,11 +45,12 @@ func CLI(ctx context.Context, path string, env []string, wait time.Duration) (su
 		return p, noVersionCheck(p.Path, said, err, wait)
 	}
 	v, told := statement.ParseVersion(said)
+	oldest, _ := statement.ParseVersion(statement.Oldest())
 	switch {
-	case told && v.Less(Oldest):
+	case told && v.Less(oldest):
 		p.Version = v
-		return p, failCheck(cliCheck, fmt.Sprintf("%s is version %s; wavex needs %s or later", p.Path, v, Oldest),
-			"update it with: "+support.Install+"@latest")
+		return p, failCheck(cliCheck, fmt.Sprintf("%s is version %s; wavex needs %s or later", p.Path, v, oldest),
+			"update it with: "+support.Install)
 	case !statement.NamesClaude(said):
 		if !speaksProtocol(ctx, []string{p.Path}, env, wait) {
 			return p, failCheck(cliCheck, fmt.Sprintf(
@@ -93,7 +90,7 @@ func noVersionCheck(program, said string, err error, wait time.Duration) Check {
 }
 
 // speaksProtocol reports whether a program answers a control request of the CLI's protocol before any
-// prompt. The CLI makes no API request for that (observed on claude 2.1.197 and 2.1.330).
+// prompt. The CLI makes no API request for that (observed on claude 2.1.258 and 2.1.330).
 func speaksProtocol(ctx context.Context, argv, env []string, wait time.Duration) bool {
 	said, err := runOutput(ctx, programRun{env: env,
 		argv: slices.Concat(argv, []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json",

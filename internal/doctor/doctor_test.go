@@ -57,9 +57,9 @@ func TestCLI(t *testing.T) {
 		status             Status
 		words              string
 	}{
-		{"good", self, "2.1.197 (Claude Code)", long, OK, "version 2.1.197"},
-		{"just new enough", self, "2.1.0 (Claude Code)", long, OK, "version 2.1.0"},
-		{"too old", self, "2.0.76 (Claude Code)", long, Fail, "version 2.0.76; wavex needs 2.1.0"},
+		{"good", self, "2.1.330 (Claude Code)", long, OK, "version 2.1.330"},
+		{"just new enough", self, "2.1.258 (Claude Code)", long, OK, "version 2.1.258"},
+		{"too old", self, "2.1.257 (Claude Code)", long, Fail, "version 2.1.257; wavex needs 2.1.258"},
 		{"a wrapper", self, "wrapper", long, Warn, `tells no version: "wrapper"`},
 		{"another program", self, "hello", long, Fail, `is not the claude CLI: it says "hello"`},
 		{"another program's version", self, "v20.11.0", long, Fail, `is not the claude CLI: it says "v20.11.0"`},

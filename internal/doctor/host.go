@@ -43,7 +43,7 @@ func diskCheck(free uint64, known bool) Check {
 	return okCheck(name, exhaustion.Size(free)+" free")
 }
 
-// memoryPerProcess is the memory of a CLI process in bytes (observed on claude 2.1.197: about 195 MB),
+// memoryPerProcess is the memory of a CLI process in bytes (observed on claude 2.1.330: about 195 MB),
 // without the commands that it runs.
 const memoryPerProcess = 200 << 20
 

@@ -83,7 +83,7 @@ func LoginKind(env []string) string {
 
 // LoggedOut reports whether the CLI itself says that it has no login. It runs `claude auth
 // status` in dir, which knows helpers, settings, keychains and providers, and makes no request
-// (observed on claude 2.1.197 and 2.1.330). It returns false if there is no answer within wait,
+// (observed on claude 2.1.330). It returns false if there is no answer within wait,
 // or another answer.
 func LoggedOut(ctx context.Context, argv, env []string, dir string, wait time.Duration) bool {
 	said, _ := runOutput(ctx, programRun{argv: slices.Concat(argv, []string{"auth", "status"}), dir: dir, env: env},
@@ -97,7 +97,7 @@ func LoggedOut(ctx context.Context, argv, env []string, dir string, wait time.Du
 }
 
 // Bypass reports whether attempts may bypass permissions: the CLI refuses that as root outside a
-// sandbox (observed on 2.1.197). tasks are the tasks that ask for it.
+// sandbox (observed on 2.1.330). tasks are the tasks that ask for it.
 func Bypass(tasks []string, root bool, env []string) Check {
 	const name = "permissions"
 	switch {

@@ -4,7 +4,7 @@
 // records its requests, a test can wait for them without polling, and can compare its charges
 // with the costs that the CLI reports.
 //
-// The package knows the wire format, as observed on claude 2.1.197, and nothing of wavex: neither
+// The package knows the wire format, as observed on claude 2.1.330, and nothing of wavex: neither
 // plans nor runs nor the CLI's own output. It serves only 127.0.0.1.
 //
 // # A script

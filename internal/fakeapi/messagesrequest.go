@@ -167,7 +167,7 @@ func (r *Request) Turn() int {
 
 // ToolTurns returns the number of messages with results of tools that ran in this conversation.
 // Unlike Turn it does not count the messages that the CLI itself adds in the model's name when it
-// resumes a session that was cut off (observed on claude 2.1.197). Nor does it count the results that
+// resumes a session that was cut off (observed on claude 2.1.330). Nor does it count the results that
 // the CLI adds for calls without one (observed on claude 2.1.330).
 func (r *Request) ToolTurns() int {
 	n := 0
@@ -201,7 +201,7 @@ func (r *Request) ToolResults() []ToolResult {
 
 var uuidPattern = lazyregexp.New(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// Session returns the CLI's session id, or "". The CLI (2.1.197) sends it as a header.
+// Session returns the CLI's session id, or "". The CLI (2.1.330) sends it as a header.
 func (r *Request) Session() string {
 	return uuidPattern().FindString(r.Header.Get("X-Claude-Code-Session-Id"))
 }

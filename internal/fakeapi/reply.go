@@ -52,7 +52,7 @@ func Fail(status int, message string) Reply { return Reply{Status: status, Messa
 func Computed(do func(*Request) Reply) Reply { return Reply{Compute: do} }
 
 // UsageLimit returns the 429 of a subscription whose window (claim, such as "five_hour") is used
-// up until reset. The CLI (2.1.197) reads it from these headers and does not retry.
+// up until reset. The CLI (2.1.330) reads it from these headers and does not retry.
 func UsageLimit(claim string, reset time.Time) Reply {
 	r := Fail(429, "This request would exceed your account's rate limit.")
 	r.Header = RateLimitHeaders("rejected", claim, reset)

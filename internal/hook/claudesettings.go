@@ -32,7 +32,7 @@ func (e *SettingsError) Error() string {
 }
 
 // handler is one command of a hook. If it has args, the CLI starts it without a shell (observed on
-// claude 2.1.197), so no path needs quoting on any system.
+// claude 2.1.330), so no path needs quoting on any system.
 type handler struct {
 	Type    string   `json:"type"`
 	Command string   `json:"command"`

@@ -1,5 +1,5 @@
 // Package hook answers the Stop and SessionStart hooks of Claude Code, and installs them in its
-// settings. It knows the hooks' contracts (as observed on claude 2.1.197) and the state of a run.
+// settings. It knows the hooks' contracts (as observed on claude 2.1.330) and the state of a run.
 // It never starts or changes a run, and calls no model.
 //
 // A hook must be quick and must never harm a session: if a file cannot be read or parsed, or no

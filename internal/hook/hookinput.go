@@ -13,7 +13,7 @@ import (
 // maxInput bounds, in bytes, the input of a hook: the last message of a session may be long.
 const maxInput = 8 << 20
 
-// Input holds the used fields of a hook's input (observed on claude 2.1.197). Other fields are
+// Input holds the used fields of a hook's input (observed on claude 2.1.330). Other fields are
 // ignored.
 type Input struct {
 	Event      string       `json:"hook_event_name"` // "Stop", "SessionStart"

@@ -10,7 +10,7 @@ import (
 	"wavex/internal/loop"
 )
 
-// observed is the input that claude 2.1.197 sends.
+// observed is the input that claude 2.1.330 sends.
 const observed = `{"session_id":"s1","transcript_path":"/h/t.jsonl","cwd":"/p","prompt_id":"6b","permission_mode":"default","hook_event_name":"Stop",` +
 	`"stop_hook_active":true,"last_assistant_message":"done","background_tasks":[{"id":"b1","type":"shell","status":"running","description":"d","command":"sleep 1"}],"session_crons":[]}`
 

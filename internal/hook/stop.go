@@ -9,7 +9,7 @@ import (
 )
 
 // MaxStreak is the maximum of a limit of consecutive evaluations: the CLI itself overrides a hook
-// that has held a turn eight times (claude 2.1.197; CLAUDE_CODE_STOP_HOOK_BLOCK_CAP changes that).
+// that has held a turn eight times (claude 2.1.330; CLAUDE_CODE_STOP_HOOK_BLOCK_CAP changes that).
 const MaxStreak = 8
 
 // StopDecision is the answer to a Stop hook.
@@ -104,7 +104,7 @@ func Render(v StopDecision, format string) []byte {
 	case format == "gsd":
 		out = answer{"decision": "allow"}
 	case v.Block:
-		// Observed on claude 2.1.197: the model gets the reason as the next user turn, and only the user
+		// Observed on claude 2.1.330: the model gets the reason as the next user turn, and only the user
 		// sees the system message.
 		out = answer{"decision": "block", "reason": v.Reason,
 			"systemMessage": "wavex: " + v.LogReason + "; the session goes on"}

@@ -16,7 +16,7 @@ import (
 const maxSchema = 32 << 10
 
 // outputSchema reads the schema of an output, and returns it without white space and without $schema, which the CLI
-// refuses (observed on claude 2.1.330; with 2.1.197 no value is valid then). It returns nil if it has a mistake.
+// refuses (observed on claude 2.1.330). It returns nil if it has a mistake.
 func (d *decoder) outputSchema(t source.Token) json.RawMessage {
 	d.outputLocation = t.At
 	if t.Kind != source.KindObject {

@@ -56,7 +56,7 @@ var allowed = []string{
 
 // denied lists the variables that do not pass even on request: the marks by which a claude started
 // by claude detects that it is nested, or joins a session, a task list or a job of another one,
-// and the variables of another wavex. The names are those of claude 2.1.197.
+// and the variables of another wavex. The names are those of claude 2.1.330.
 var denied = []string{
 	"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION*",
 	"CLAUDE_CODE_TASK_LIST_ID", "CLAUDE_CODE_PARENT*", "CLAUDE_CODE_REMOTE*", "CLAUDE_CODE_AGENT*",

@@ -1,6 +1,6 @@
 package rehearse
 
-// This file asks the caller about tool calls, as the CLI does (observed on claude 2.1.197): with the
+// This file asks the caller about tool calls, as the CLI does (observed on claude 2.1.258): with the
 // callbacks that initialize registered, before and after each call.
 
 import (

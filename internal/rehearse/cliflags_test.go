@@ -60,7 +60,7 @@ func TestRefusals(t *testing.T) {
 	r.env = append(r.env, "IS_SANDBOX=1")
 	want(t, "root in a sandbox", r.batch("hello", "-p", "--dangerously-skip-permissions").code, 0)
 	want(t, "an unreadable number of turns is no limit", r.batch("hello", "-p", "--max-turns", "abc").code, 0)
-	want(t, "version", r.batch("", "--version").out, "2.1.197 (wavex rehearsal)\n")
+	want(t, "version", r.batch("", "--version").out, "2.1.258 (wavex rehearsal)\n")
 }
 
 // The agent's own refusals contain advice.

@@ -3,7 +3,7 @@
 // without an account and without cost.
 //
 // It knows the CLI's flags, its stream-json lines and its ways to end, as observed on claude
-// 2.1.197. It knows nothing of wavex's own runner, scheduler or plans: a run gives it one JSON file
+// 2.1.258. It knows nothing of wavex's own runner, scheduler or plans: a run gives it one JSON file
 // by the environment variable WAVEX_REHEARSE and talks to it exactly as to the CLI. Its token
 // counts and costs are invented, and its init line says so ("wavex_rehearsal": true).
 //

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// apiFailure describes how the CLI reports that the API refused a request (2.1.197).
+// apiFailure describes how the CLI reports that the API refused a request (2.1.258).
 type apiFailure struct {
 	status  int    // of the HTTP response
 	retries int    // api_retry lines before it gives up
@@ -39,7 +39,7 @@ var apiFailures = map[Outcome]apiFailure{
 		text: "API Error: Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary. Try again in a moment.", null: true},
 	Credit: {status: 400, kind: "billing_error", text: "Credit balance is too low"},
 	Refusal: {kind: "invalid_request", text: "API Error: Claude can't help with this. Start a new session to continue.",
-		null: true, stop: "refusal"}, // 2.1.330
+		null: true, stop: "refusal"}, // 2.1.258
 	Limited: {status: 429, kind: "rate_limit"},
 }
 

@@ -1,6 +1,6 @@
 package rehearse
 
-// This file has the lines that the CLI prints, with their keys in its order (claude 2.1.197).
+// This file has the lines that the CLI prints.
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 )
 
 // cliVersion is the CLI version that the agent imitates.
-const cliVersion = "2.1.197"
+const cliVersion = "2.1.258"
 
 type initLine struct {
 	Type       string   `json:"type"`

@@ -15,7 +15,7 @@ import (
 	"wavex/budget"
 )
 
-// modelAliases maps values of --model as the CLI does (2.1.197).
+// modelAliases maps values of --model as the CLI does (2.1.258).
 var modelAliases = map[string]string{"default": "claude-opus-4-8", "opus": "claude-opus-4-8",
 	"sonnet": "claude-sonnet-5",
 	"haiku":  "claude-haiku-4-5-20251001"}

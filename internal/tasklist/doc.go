@@ -2,7 +2,7 @@
 // file for each task. It converts a list to a plan, exports a plan to a list, and mirrors a run's
 // progress in a list, while sessions use the list at the same time.
 //
-// The CLI's protocol, as observed on claude 2.1.197 (docs/claude-cli.md, e2e/tasklist_test.go):
+// The CLI's protocol, as observed on claude 2.1.330 (docs/claude-cli.md, e2e/tasklist_test.go):
 //
 //   - A list is CONFIG/tasks/NAME, with every character of NAME except letters, digits, _ and -
 //     replaced by "-". A task is ID.json there; the file name counts, not the id inside.

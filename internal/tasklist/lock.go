@@ -18,7 +18,7 @@ import (
 
 const (
 	// staleAfter is the age of a lock's mtime at which its holder counts as dead (observed on claude
-	// 2.1.197: 6 s old is respected, 11 s old is taken over).
+	// 2.1.330: 6 s old is respected, 11 s old is taken over).
 	staleAfter = 10 * time.Second
 	// refreshInterval is the interval at which a holder updates the mtime.
 	refreshInterval = 2 * time.Second

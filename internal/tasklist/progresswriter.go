@@ -225,7 +225,7 @@ func strongestEvidence(t *plan.Task) string {
 
 // Close writes the remaining changes. Then it looks once more at the tasks that the run began: those that it did not
 // complete may have been marked completed, and metadata may be lost, since Claude Code reads the metadata of a task
-// before it locks the file and then writes it as a whole (observed on claude 2.1.197). Close ends the mirror, at the
+// before it locks the file and then writes it as a whole (observed on claude 2.1.330). Close ends the mirror, at the
 // latest when ctx ends. Later events do nothing.
 func (m *ProgressWriter) Close(ctx context.Context) {
 	m.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// written is a task as claude 2.1.197 writes it, with one more field.
+// written is a task as claude 2.1.330 writes it, with one more field.
 const written = `{
   "id": "3",
   "subject": "Add <b> & \"c\"",

@@ -55,7 +55,7 @@ func newFileLines(content string) []string {
 	return append([]string{fmt.Sprintf("@@ -0,0 +1,%d @@", len(body))}, body...)
 }
 
-// answerChanges returns the edits in an answer. claude 2.1.197 puts them into tool_use_result:
+// answerChanges returns the edits in an answer. claude 2.1.330 puts them into tool_use_result:
 // structuredPatch for an existing file, content for a new one.
 func answerChanges(told gjson.Result, otherwise []Change) []Change {
 	path := told.Get("filePath").Str

@@ -101,11 +101,6 @@ func (f *fake) misbehaves() (code int, ends bool) {
 
 // open opens or resumes a session.
 func (f *fake) open() (code int, ends bool) {
-	_, snapshot := f.flags["--system-prompt-snapshot"]
-	if snapshot && f.lies(statement.SystemPromptSnapshot) {
-		fmt.Fprintln(os.Stderr, "error: unknown option '--system-prompt-snapshot'")
-		return 1, true
-	}
 	f.system = f.flags["--append-system-prompt"]
 	if _, moved := f.flags["--exclude-dynamic-system-prompt-sections"]; !moved || f.lies(statement.MovesSections) {
 		f.system += "\nWorking directory: " + f.dir

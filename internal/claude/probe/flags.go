@@ -35,34 +35,6 @@ func (b *prober) probeSessionID(ctx context.Context) error {
 	return err
 }
 
-// probeSnapshot resumes the session of work with another system prompt.
-func (b *prober) probeSnapshot(ctx context.Context) error {
-	if b.workCost == 0 {
-		return nil
-	}
-	const flag = "--system-prompt-snapshot"
-	t, err := b.start("--resume", b.session, flag, "off", "--append-system-prompt", newSystemPrompt)
-	if err != nil {
-		return err
-	}
-	defer t.stop()
-	_, err = t.turn(ctx, snapshotTurn.prompt())
-	if refused(err, flag) {
-		b.decide(statement.SystemPromptSnapshot, false, "the flag is unknown")
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, r := range b.api.Messages(snapshotTurn.matches) {
-		said := r.System()
-		b.decide(statement.SystemPromptSnapshot, strings.Contains(said, newSystemPrompt) &&
-			!strings.Contains(said, oldSystemPrompt),
-			"the system prompt of the resumed session is the one it began with")
-	}
-	return nil
-}
-
 // probeSchema asks for an answer that matches a JSON schema.
 func (b *prober) probeSchema(ctx context.Context) error {
 	const shape = `{"type":"object","properties":{"word":{"type":"string"}},"required":["word"]}`

@@ -57,7 +57,7 @@ func Urgent(ctx context.Context, t Target, limit time.Duration) Report {
 func All(ctx context.Context, t Target, limit time.Duration) Report {
 	return run(ctx, t, limit-stopWait, func(ctx context.Context, b *prober, g *errgroup.Group) {
 		g.Go(func() error {
-			return errors.Join(b.probeTurns(ctx), b.probeResume(ctx), b.probeSessionID(ctx), b.probeSnapshot(ctx))
+			return errors.Join(b.probeTurns(ctx), b.probeResume(ctx), b.probeSessionID(ctx))
 		})
 		g.Go(func() error { return errors.Join(b.probeCap(ctx), b.probeSchema(ctx)) })
 		g.Go(func() error { return errors.Join(b.probeTaskTools(ctx), b.probeSections(ctx)) })

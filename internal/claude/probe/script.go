@@ -19,7 +19,6 @@ const (
 	resumedTurn
 	cappedTurn
 	schemaTurn
-	snapshotTurn
 	sessionIDTurn
 	taskTurn
 	sectionsTurn

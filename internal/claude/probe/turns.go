@@ -13,19 +13,12 @@ import (
 	"wavex/internal/fakeapi"
 )
 
-// oldSystemPrompt and newSystemPrompt are the system prompts of the process that begins a session, and of a later
-// one that resumes it.
-const (
-	oldSystemPrompt = "These are the words of the first process."
-	newSystemPrompt = "These are the words of the second process."
-)
-
 // probeTurns runs three turns in one process like an attempt: tools with and without a rule, a plain
 // answer, and a turn that is interrupted.
 func (b *prober) probeTurns(ctx context.Context) error {
 	t, err := b.start("--session-id", b.session, "--permission-mode", "acceptEdits",
 		"--settings", settings("Bash("+allowedCommand+")"),
-		"--strict-mcp-config", "--include-partial-messages", "--append-system-prompt", oldSystemPrompt)
+		"--strict-mcp-config", "--include-partial-messages")
 	if err != nil {
 		return err
 	}

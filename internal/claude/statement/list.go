@@ -27,15 +27,14 @@ const (
 
 // These are the other statements.
 const (
-	Interrupt            ID = "interrupt"
-	EndsWithStdin        ID = "ends-with-stdin"
-	EndsOnTerm           ID = "ends-on-term"
-	SessionID            ID = "session-id"
-	Resume               ID = "resume"
-	SystemPromptSnapshot ID = "system-prompt-snapshot"
-	MovesSections        ID = "moves-sections"
-	JSONSchema           ID = "json-schema"
-	TaskTools            ID = "task-tools"
+	Interrupt     ID = "interrupt"
+	EndsWithStdin ID = "ends-with-stdin"
+	EndsOnTerm    ID = "ends-on-term"
+	SessionID     ID = "session-id"
+	Resume        ID = "resume"
+	MovesSections ID = "moves-sections"
+	JSONSchema    ID = "json-schema"
+	TaskTools     ID = "task-tools"
 )
 
 // All returns the statements, money first. The last columns are the verdicts on versions.
@@ -103,9 +102,6 @@ func All() []Statement {
 		{ID: Resume, Kind: Other, tested: perVersion(Holds, Holds),
 			Text:     "`--resume` continues a session in another process with what was said before.",
 			Fallback: "an attempt whose session is not found begins another"},
-		{ID: SystemPromptSnapshot, Kind: Other, tested: perVersion(Fails, Holds),
-			Text:     "`--system-prompt-snapshot off` exists, and gives a resumed session the system prompt of its new process.",
-			Fallback: "the flag is not passed"},
 		{ID: MovesSections, Kind: Other, tested: perVersion(Holds, Holds),
 			Text:     "`--exclude-dynamic-system-prompt-sections` exists, and makes the system prompt the same in every folder.",
 			Fallback: "the flag is not passed, and fewer tokens come from the provider's cache"},
@@ -126,7 +122,7 @@ func (v SupportSet) Select(want Support) []Statement {
 	return slices.DeleteFunc(All(), func(s Statement) bool { return v[s.ID] != want })
 }
 
-// Oldest returns the oldest tested version: the last one that npm installs on Node 18.
+// Oldest returns the oldest tested version. wavex refuses older ones.
 func Oldest() string { return versions[0] }
 
 // Newest returns the newest tested version.
@@ -136,7 +132,7 @@ func Newest() string { return versions[len(versions)-1] }
 // architecture, as npm has them in @anthropic-ai/claude-code-OS-ARCH. On other platforms the
 // program is probed.
 var publishedSizes = map[string][len(versions)]int64{
-	"linux/amd64": {245517112, 381121040},
+	"linux/amd64": {215473560, 381121040},
 }
 
 // PublishedSize returns the size in bytes of the program of a tested version on a platform such as

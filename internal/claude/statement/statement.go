@@ -55,7 +55,7 @@ func IDs(list []Statement) string {
 
 // versions are the tested releases of the CLI, from the oldest to the newest. Every statement has a
 // verdict on each of them; a test of e2e probes both and compares.
-var versions = [...]string{"2.1.197", "2.1.330"}
+var versions = [...]string{"2.1.258", "2.1.330"}
 
 // Support says whether a statement holds on a CLI.
 type Support int

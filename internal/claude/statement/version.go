@@ -39,7 +39,7 @@ var (
 // NamesClaude reports whether a text names Claude Code with a version, as `claude --version` does.
 func NamesClaude(text string) bool { return namedRE().MatchString(text) }
 
-// ParseVersion returns the version in the output of `claude --version` ("2.1.197 (Claude Code)"),
+// ParseVersion returns the version in the output of `claude --version` ("2.1.330 (Claude Code)"),
 // also after other versions that a wrapper prints; without the name Claude Code it returns the
 // first one. It returns false if there is none.
 func ParseVersion(text string) (Version, bool) {

@@ -7,8 +7,10 @@ import (
 	"wavex/internal/claude/statement"
 )
 
-// Install is the command that installs the CLI.
-const Install = "npm install -g @anthropic-ai/claude-code"
+// Install is the command that installs the CLI. Without a version npm installs 2.1.197 on Node 20, which is too old.
+const Install = install + "latest"
+
+const install = "npm install -g @anthropic-ai/claude-code@"
 
 // Refusal returns why no run may use the CLI: a required statement fails, which has no safe
 // fallback. It returns "" if there is none. advice tells the user how to fix it.
@@ -16,7 +18,7 @@ func (c CLI) Refusal() (why, advice string) {
 	for _, s := range c.Support.Select(statement.Fails) {
 		if s.Required {
 			return fmt.Sprintf("%s does not do what wavex relies on: %s %s", c.name(), s.Text, c.evidence(s.ID)),
-				"install a version that does: " + Install + "@" + statement.Newest()
+				"install a version that does: " + install + statement.Newest()
 		}
 	}
 	return "", ""
