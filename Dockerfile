@@ -1,4 +1,4 @@
-# wavex, git, node and the claude CLI, for CI jobs that run plans:
+# The whole wavex, git, node and the claude CLI, for CI jobs that run plans:
 #   docker build -t wavex .
 #   docker run --rm -v "$PWD:/work" -e ANTHROPIC_API_KEY wavex run plan.json
 # The user node has the number 1000; where the work is another's:
@@ -6,10 +6,11 @@
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
-RUN go mod download
+COPY fleet/go.mod fleet/go.sum fleet/
+RUN go mod download -C fleet
 COPY . .
 ARG VERSION=dev
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X wavex/cmd.version=$VERSION" -o /out/wavex ./cmd/wavex
+RUN CGO_ENABLED=0 go build -C fleet -trimpath -ldflags "-s -w -X wavex/cmd.version=$VERSION" -o /out/wavex ./cmd/wavex
 
 FROM node:22-bookworm-slim
 ARG CLAUDE_VERSION=2.1.258

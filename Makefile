@@ -9,8 +9,10 @@ PREFIX ?= /usr/local
 
 .PHONY: install module reproducible build test mutate lint ceilings e2e bench bench-repos check fuzz pictures soak cross generate clean
 
+# The core. The whole wavex, with workers and traces, is built by: make build MODULE=fleet
+MODULE := .
 build:
-	$(GO) build -o $(BIN) ./cmd/wavex
+	$(GO) build -C $(MODULE) -o $(abspath $(BIN)) ./cmd/wavex
 
 # Into PREFIX/bin, below DESTDIR for packagers.
 install: build
@@ -23,7 +25,7 @@ module:
 	dirs=$$(git ls-files '*/*.go' | cut -d/ -f1 | sort -u | tr '\n' '|') && \
 	place="s#(^|[^[:alnum:]_/.-])$$name/($${dirs}\")([^[:alnum:]_]|\$$)#\\1$(TO)/\\2\\3#g" && \
 	git grep --untracked -lF "$$from/" -- ':!*.md' | while read -r f; do \
-	  sed -E -e "$$place" -e "$$place" "$$f" >"$$new" && cat "$$new" >"$$f" || exit; done && \
+	  sed -E -e "$$place" -e "$$place" -e "s#(^|[[:space:]])$$name( v0| =>)#\\1$(TO)\\2#" "$$f" >"$$new" && cat "$$new" >"$$f" || exit; done && \
 	sed "s#$$name/cmd/wavex@#$(TO)/cmd/wavex@#" README.md >"$$new" && cat "$$new" >README.md && \
 	$(GO) mod edit -module "$(TO)" && echo "the module is $(TO) now, and was $$from"
 
@@ -38,11 +40,12 @@ mutate:
 # Every test once, with the race detector, a browser and bubblewrap.
 e2e:
 	@$(GO) run ./e2e/suite -whole
+	cd fleet && $(GO) test -race ./...
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi
-	$(GO) vet ./...
-	$(GO) tool staticcheck ./...
+	$(GO) vet ./... && cd fleet && $(GO) vet ./...
+	staticcheck=$$($(GO) tool -n staticcheck) && $$staticcheck ./... && cd fleet && $$staticcheck ./...
 	@$(GO) test -count=1 -run "Source|Subjects" ./internal/lint
 
 # Lower the ceilings of internal/lint to the current counts.
@@ -50,17 +53,16 @@ ceilings:
 	@$(GO) test -run Source ./internal/lint -update
 
 cross:
-	GOOS=darwin $(GO) vet ./...
-	GOOS=windows $(GO) vet ./...
-	GOOS=freebsd $(GO) build ./...
+	for module in . fleet; do cd $(CURDIR)/$$module && GOOS=darwin $(GO) vet ./... && GOOS=windows $(GO) vet ./... && \
+	  GOOS=freebsd $(GO) build ./... || exit; done
 
 # A short run of every fuzz target, counted: a run that ends by the clock fails now and then
 # with "context deadline exceeded" and no input (golang/go#75804). Longer ones by hand with
 # FUZZ=1000000x, or FUZZ=5m.
 fuzz:
-	@$(GO) list -f '{{.ImportPath}} {{.Dir}}' ./... | while read pkg dir; do \
-	  grep -ho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go 2>/dev/null | sed "s|func \(.*\)|\1 $$pkg|"; done | \
-	xargs -P 2 -n 2 sh -c 'out=$$($(GO) test -run "^$$" -fuzz "^$$0\$$" -fuzztime $(FUZZ) -fuzzminimizetime 100x -parallel 1 $$1 2>&1) || { echo "$$out"; echo "FAIL $$1 $$0"; exit 1; }; echo "fuzz $$1 $$0"'
+	@for module in . fleet; do $(GO) list -C $$module -f '{{.Dir}}' ./...; done | while read dir; do \
+	  grep -ho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go 2>/dev/null | sed "s|func \(.*\)|\1 $$dir|"; done | \
+	xargs -P 2 -n 2 sh -c 'out=$$($(GO) test -C $$1 -run "^$$" -fuzz "^$$0\$$" -fuzztime $(FUZZ) -fuzzminimizetime 100x -parallel 1 . 2>&1) || { echo "$$out"; echo "FAIL $$1 $$0"; exit 1; }; echo "fuzz $$1 $$0"'
 
 # Random plans, killed and resumed for TIME, J of them side by side (Linux). SEED=n repeats one, with
 # N=k those of k seeds. See docs/testing.md.

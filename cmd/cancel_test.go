@@ -21,7 +21,7 @@ func TestCancelOnWorkers(t *testing.T) {
 	p := testrepo.Plan(t, dir, text)
 	c := event.Config{Run: "20260102-030405-abcd", Dir: dir, Loop: loop.In(dir), Parallel: 1,
 		Limits: budget.Limits{USD: 20 * budget.Dollar, NoIterations: true}}
-	c.Workers.Engine = onEngine
+	c.Workers.Engine = "temporal://127.0.0.1:7233/default"
 	testrepo.Journal(t, c.Loop, event.RunStarted{Config: c, Plan: filepath.Join(dir, "plan.json"), Digest: p.Digest},
 		event.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a"}},
 		event.AttemptStarted{Task: "a", Key: p.Key(0), Attempt: 1, Try: 1, Wave: 1, Cap: 9 * budget.Dollar})

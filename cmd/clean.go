@@ -1,21 +1,19 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"wavex/internal/event"
-	"wavex/internal/ferry"
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
+	"wavex/internal/run"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
 )
@@ -74,14 +72,13 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 		return usererr.Blocked(err)
 	}
 	removable := 0
+	refs, notReached := remoteItems(ctx, std.Fleet, dir, o.run, true)
+	items = append(items, refs...)
 	for _, it := range items {
 		if it.Removed {
 			removable++
 		}
 	}
-	refs, notReached := remoteItems(ctx, dir, o.run, true)
-	items = append(items, refs...)
-	removable += len(refs)
 	yes, stuck := o.yes, error(nil)
 	if o.output == "text" && !o.yes {
 		printItems(std, items, "would remove")
@@ -97,7 +94,7 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 			return usererr.Blocked(err)
 		}
 		stuck = notRemoved(listed, items)
-		refs, notReached = remoteItems(ctx, dir, o.run, false)
+		refs, notReached = remoteItems(ctx, std.Fleet, dir, o.run, false)
 		items = append(items, refs...)
 		if o.output == "text" {
 			printItems(std, items, "removed")
@@ -143,7 +140,7 @@ func notRemoved(listed, items []gitwork.CleanupItem) error {
 // remoteItems lists the refs of a run, or of all runs, on the git remotes of their workers, and removes them unless dry
 // is set. It skips runs under way. The refs of an unfinished run stay, since a resume may need them, unless the run is
 // named. The error is about the remotes that could not be asked.
-func remoteItems(ctx context.Context, dir, run string, dry bool) (items []gitwork.CleanupItem, err error) {
+func remoteItems(ctx context.Context, fleet Fleet, dir, of string, dry bool) (items []gitwork.CleanupItem, err error) {
 	events, err := runlog.Read(loop.In(dir))
 	if err != nil {
 		return nil, err
@@ -154,14 +151,19 @@ func remoteItems(ctx context.Context, dir, run string, dry bool) (items []gitwor
 	for _, e := range events {
 		c, is := runConfig(e)
 		place := [2]string{c.Run, remoteName(c)}
-		if !is || c.Workers.Engine == "" || run != "" && c.Run != run || seen[place] {
+		if !is || c.Workers.Engine == "" || of != "" && c.Run != of || seen[place] {
 			continue
 		}
 		seen[place] = true
-		if run == "" && last.Config.Run == c.Run && !last.Final() {
+		if of == "" && last.Config.Run == c.Run && !last.Final() {
 			continue
 		}
-		n, err := remoteRefs(ctx, dir, c, dry)
+		if fleet == nil {
+			items = append(items, gitwork.CleanupItem{Kind: "refs", Run: c.Run, Name: "below refs/wavex of " + remoteName(c),
+				Why: run.ErrNoFleet.Error()})
+			continue
+		}
+		n, err := remoteRefs(ctx, fleet, dir, c, dry)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("run %s: %w", c.Run, err))
 		} else if n > 0 {
@@ -174,22 +176,14 @@ func remoteItems(ctx context.Context, dir, run string, dry bool) (items []gitwor
 
 // remoteRefs returns the number of refs of a run on the git remote of its workers, and removes them unless dry is set.
 // It returns 0 if the run is under way.
-func remoteRefs(ctx context.Context, dir string, c event.Config, dry bool) (n int, err error) {
+func remoteRefs(ctx context.Context, fleet Fleet, dir string, c event.Config, dry bool) (n int, err error) {
 	unlock, err := gitwork.Lock(loop.In(dir), c.Run)
 	if unlock == nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	f := ferry.New(ctx, dir, remoteName(c), os.Environ())
-	n, err = f.Count(ctx, c.Run)
-	if err == nil && n > 0 && !dry {
-		n, err = f.Sweep(ctx, c.Run)
-	}
-	return n, err
+	return fleet.Clean(ctx, dir, c, dry)
 }
-
-// remoteName returns the git remote of a run on workers, as this machine names it.
-func remoteName(c event.Config) string { return cmp.Or(c.Workers.Git, "origin") }
 
 // runConfig returns the configuration of the session that an event starts.
 func runConfig(e event.Event) (c event.Config, ok bool) {

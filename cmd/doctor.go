@@ -25,6 +25,7 @@ import (
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/internal/report"
+	"wavex/internal/run"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
 	"wavex/internal/wall"
@@ -53,9 +54,7 @@ the plan itself when one is given. It starts nothing that costs and changes
 nothing. --probe tries everything that wavex relies on of the CLI against a
 scripted API of its own, which costs nothing, and asks the model one question,
 for a cent at most in most cases. run looks at the CLI, its login and its
-permissions by itself. With --workers, or with workers in the settings, it also
-looks at the engine, at the git remote with one push of a ref that it removes
-again, and at the workers with their CLI and login.
+permissions by itself.
 
 Exit status: 0 nothing but warnings, 2 the plan cannot run as it is or the
 settings are wrong, 5 a person must put something right.`,
@@ -69,7 +68,10 @@ settings are wrong, 5 a person must put something right.`,
 			of := func(flag string) string { return known.Lookup(flag).Value.String() }
 			o.claude = cmp.Or(o.claude, of("claude"))
 			o.sandbox = of("sandbox")
-			settleWorkers(c.Flags(), of)
+			settleWorkers(c.Flags(), std.Fleet, of)
+			if o.workers.Engine != "" && std.Fleet == nil {
+				return run.ErrNoFleet
+			}
 			o.asks = event.Config{Workers: o.workers, Counsel: of("counsel") == "on", Review: of("review"),
 				Judge: of("judge") != "off", Precheck: of("precheck") == "on"}
 			return runDoctor(c.Context(), args, o, std)
@@ -81,7 +83,7 @@ settings are wrong, 5 a person must put something right.`,
 		"check the memory for this many parallel attempts (default: as run would start)")
 	f.BoolVar(&o.probe, "probe", false,
 		"test the CLI's behaviour that wavex relies on, and ask the model one question, which costs money")
-	workersFlags(c, &o.workers)
+	workersFlags(c, std.Fleet, &o.workers)
 	outputFlag(c, &o.output)
 	return c
 }
@@ -196,14 +198,14 @@ func modelPrices(p *plan.Plan) doctor.Check {
 }
 
 func (d *diagnosis) report(ctx context.Context) doctorReport {
-	d.refuseWorkers(ctx)
+	workers := d.workers(ctx)
 	checks, argv := d.agent(ctx)
 	checks = append(checks, d.planChecks...)
 	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerTimeout), doctor.Disk(d.dir),
-		doctor.Memory(freeMemory(), d.parallel()),
+		doctor.Memory(FreeMemory(), d.parallel()),
 		doctor.Lock(loop.In(d.dir)), d.journal(), doctor.TaskList(d.env))
 	checks = append(checks, d.worktrees(ctx)...)
-	checks = append(checks, d.workers(ctx)...)
+	checks = append(checks, workers...)
 	switch d.opts.sandbox {
 	case event.SandboxAuto:
 		_, err := wall.Try(ctx, d.dir, d.env)
@@ -238,7 +240,7 @@ func (d *diagnosis) agent(ctx context.Context) (checks []doctor.Check, argv []st
 	cli := doctor.Check{Name: "cli", Status: doctor.Fail, Text: fmt.Sprintf("the claude CLI %q is not there", path),
 		Fix: "install it with: " + support.Install}
 	if d.opts.workers.Engine != "" {
-		cli.Fix += "; workers make the attempts, so it is for panels, reviews and judgements (see docs/workers.md)"
+		cli.Fix += "; workers make the attempts, so it is for panels, reviews and judgements (see fleet/docs/workers.md)"
 	}
 	var p support.Program
 	if err == nil {

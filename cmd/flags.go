@@ -62,7 +62,7 @@ func allFlag(c *cobra.Command, o *runOptions) {
 		if *all {
 			return usage("--all is for --help\nsee: %s --help --all", c.CommandPath())
 		}
-		o.settings, err = newSettings(c)
+		o.settings, err = newSettings(c, o.fleet)
 		return err
 	}
 }
@@ -134,9 +134,20 @@ var removed = map[string]string{
 	"--counsel-via":       "experts are asked with the claude CLI; leave it out",
 	"--format phase-md":   exportInstead,
 	"--format phase-json": exportInstead,
+	"--git":               inFleet,
+	"--heartbeat":         inFleet,
+	"--insecure":          inFleet,
+	"--key-file":          inFleet,
+	"--queue-wait":        inFleet,
+	"--same-version":      inFleet,
+	"--tls-ca":            inFleet,
+	"--tls-cert":          inFleet,
+	"--tls-key":           inFleet,
 }
 
 const memoryInstead = "limit the memory of the whole run from outside, with a control group (docs/containment.md)"
+
+const inFleet = "it is a flag of the whole wavex, which has workers (fleet/docs/workers.md)"
 
 const exportInstead = "pass the plan itself on (wavex import writes any plan as one of wavex), " +
 	"or write the state of its run with --format state-md"

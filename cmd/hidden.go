@@ -1,10 +1,13 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/agent"
+	"wavex/internal/claude/statement"
 	"wavex/internal/event"
 	"wavex/internal/proc"
 	"wavex/internal/rehearse"
@@ -27,10 +30,10 @@ func newWatchdog(std Stdio) *cobra.Command {
 	}
 }
 
-// watchdogArgv returns the command line that starts wavex as a guard, or nil if there is none.
-func (s Stdio) watchdogArgv() []string {
+// WatchdogArgv returns the command line that starts wavex as a guard, or nil if there is none.
+func WatchdogArgv() []string {
 	self, err := os.Executable()
-	if err != nil || s.unguarded {
+	if err != nil {
 		return nil
 	}
 	return []string{self, "guard"}
@@ -48,4 +51,13 @@ func newAgent(std Stdio) *cobra.Command {
 			return exitStatus(event.ExitCode(rehearse.Main(c.Context(), args, os.Environ(), std.In, std.Out, std.Err)))
 		},
 	}
+}
+
+// standIn returns the rehearsal agent.
+func standIn() (agent.Agent, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return agent.Agent{}, fmt.Errorf("finding wavex itself: %w", err)
+	}
+	return agent.Agent{Name: agent.Rehearsal, Argv: []string{self, "agent"}, Support: statement.StandIn()}, nil
 }

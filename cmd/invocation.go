@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +51,7 @@ type invocation struct {
 	reports    []reportFile
 	webhooks   []notify.Webhook
 
-	engine             engine // of the workers; nil: attempts are made here
+	fleet              run.Fleet // closed by the session, once that is open
 	session            *run.Session
 	prompter           *prompter        // the person at the terminal; nil before the first question
 	notices            diverter         // stderr, or the live view while it is on the screen
@@ -89,10 +88,13 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err 
 	if r.prices, err = loadPrices(r.config.Prices); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(r.checkLimits(), r.checkInteractive(), r.checkRoster(),
-		r.refuseWorkers(ctx)); err != nil {
+	if err := errors.Join(r.checkLimits(), r.checkInteractive(), r.checkRoster()); err != nil {
 		return nil, err
 	}
+	if err := r.connectFleet(ctx); err != nil {
+		return nil, err
+	}
+	defer closeUnused(ctx, r, &err)
 	if err := r.preflight(ctx); err != nil {
 		return nil, err
 	}
@@ -100,25 +102,17 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err 
 	if err != nil {
 		return nil, err
 	}
-	elsewhere, err := r.connectWorkers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if elsewhere != nil {
-		r.config.Parallel = cmp.Or(r.config.Parallel, elsewhere.Slots)
-	}
 	r.disclose()
 	r.session, err = run.Open(ctx, run.Options{
 		Plan: r.plan, Config: r.config, Resume: r.resume, Fresh: r.opts.fresh, JournalLen: r.journalLen, Version: Version(),
 		// The CLI puts its session into the environment of every tool command (observed on claude 2.1.330).
 		OwnerSession: os.Getenv("CLAUDE_CODE_SESSION_ID"),
-		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: std.watchdogArgv(), Wall: w,
-		Workers: elsewhere, Grace: o.grace, AutoLearn: o.autoLearn,
+		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: WatchdogArgv(), Wall: w,
+		Fleet: r.fleet, Grace: o.grace, AutoLearn: o.autoLearn,
 		Webhooks: r.webhooks, WebhookSecret: os.Getenv(webhookSecretVar), AgreeToPlan: r.agreeToPlan(ctx),
 		Err: &r.notices, Notices: o.output == "text",
 	})
 	if err != nil {
-		r.closeEngine()
 		return nil, err
 	}
 	r.config = r.session.Config()
@@ -453,5 +447,4 @@ func (r *invocation) peopleView() ui.View {
 // close releases the resources that prepare acquired.
 func (r *invocation) close(ctx context.Context) {
 	r.session.Close(ctx)
-	r.closeEngine()
 }

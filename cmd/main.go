@@ -68,6 +68,9 @@ type command struct {
 	make func(Stdio) *cobra.Command
 }
 
+// noFleet is the title of the commands that a Fleet replaces.
+const noFleet = "Workers"
+
 // commandGroup is a group of commands in the help. Commands without a title are not shown.
 type commandGroup struct {
 	title    string
@@ -84,11 +87,11 @@ func commandGroups() []commandGroup {
 		{"Undo", []command{{"rollback", newRollback}, {"clean", newClean}}},
 		{"Plans", []command{{"new", newNew}, {"plan", newPlan}, {"check", newCheck}, {"graph", newGraph},
 			{"import", newImport}, {"export", newExport}, {"schema", newSchema}}},
-		{"Workers", []command{{"worker", newWorker}, {"workers", newWorkers}}},
 		{"Claude Code", []command{{"hook", newHook}, {"mcp", newMCP}}},
 		{"Set up", []command{{"init", newInit}, {"config", newConfig}, {"doctor", newDoctor},
 			{"completion", newCompletion}, {"version", newVersion}}},
 		{"", []command{{"agent", newAgent}, {"guard", newWatchdog}}},
+		{noFleet, []command{{"worker", newNoWorkers("worker")}, {"workers", newNoWorkers("workers")}}},
 	}
 }
 
@@ -110,6 +113,10 @@ func commandOf(args []string) string {
 // addCommands adds all commands to root, or only the one with a name: all of them with their flags take 1.5 ms.
 func addCommands(root *cobra.Command, std Stdio, only string) {
 	for _, g := range commandGroups() {
+		if g.title == noFleet && std.Fleet != nil {
+			std.Fleet.Extend(root, std, nil)
+			continue
+		}
 		if g.title != "" {
 			root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		}

@@ -13,15 +13,15 @@ import (
 // This file finds out how much memory wavex may use: the free memory of the machine, or less if a
 // control group (a container, a service) has a lower limit (Linux only), and how many processes fit into it.
 
-// freeMemory returns the usable memory in bytes, or 0 if it is unknown.
-func freeMemory() int64 {
+// FreeMemory returns the usable memory in bytes, or 0 if it is unknown.
+func FreeMemory() int64 {
 	if runtime.GOOS != "linux" {
 		return 0
 	}
 	return freeMemoryIn(os.DirFS("/"))
 }
 
-// freeMemoryIn returns freeMemory of the file system root.
+// freeMemoryIn returns FreeMemory of the file system root.
 func freeMemoryIn(root fs.FS) int64 {
 	free := int64(math.MaxInt64)
 	if kb, ok := readField(root, "proc/meminfo", "MemAvailable:"); ok && kb > 0 && kb < math.MaxInt64>>10 {
@@ -91,12 +91,12 @@ func readField(root fs.FS, name, word string) (int64, bool) {
 // (observed on claude 2.1.330), a tool's command as much again.
 func defaultParallel(agent string) int {
 	const want = 4
-	free := freeMemory()
+	free := FreeMemory()
 	if agent != "claude" || free <= 0 {
 		return want
 	}
-	return int(min(want, max(1, free/memoryPerAttempt)))
+	return int(min(want, max(1, free/MemoryPerAttempt)))
 }
 
-// memoryPerAttempt is the memory that one attempt is assumed to need, in bytes.
-const memoryPerAttempt = 400 << 20
+// MemoryPerAttempt is the memory that one attempt is assumed to need, in bytes.
+const MemoryPerAttempt = 400 << 20

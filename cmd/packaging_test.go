@@ -116,6 +116,7 @@ func TestModulePath(t *testing.T) {
 			t.Errorf("the module is %s, want %s", got, path)
 		}
 		run("go", "list", "-deps", "-test", "./...") // fails for an import of a package that is not there
+		run("go", "list", "-C", "fleet", "-deps", "-test", "./...")
 		for file, want := range map[string]string{"Dockerfile": "-X " + path + "/cmd.version=",
 			".goreleaser.yaml": "-X " + path + "/cmd.version=", "README.md": "go install " + path + "/cmd/wavex@latest",
 			"cmd/imports_test.go": `"` + path + `/"`} {

@@ -201,7 +201,7 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 		JournalLen:  len(q.past),
 		BudgetGiven: q.run.given("budget"), Force: q.force, Agent: who, Prices: prices, Experts: roster,
 		Redactor: q.secrets,
-		Watchdog: q.std.watchdogArgv(), Notify: q.notify, View: view,
+		Watchdog: WatchdogArgv(), Notify: q.notify, View: view,
 	}
 	if q.prompter != nil {
 		o.Prompter = q.prompter

@@ -19,7 +19,8 @@ import (
 // themselves. runconfig.go makes the configuration of a run of them.
 type runOptions struct {
 	*settings
-	want event.Config
+	fleet Fleet
+	want  event.Config
 
 	planPath string
 	resuming bool // the command is resume
@@ -76,7 +77,7 @@ func flagDefaults() event.Config {
 }
 
 func newRun(std Stdio) *cobra.Command {
-	o := &runOptions{want: flagDefaults()}
+	o := &runOptions{fleet: std.Fleet, want: flagDefaults()}
 	c := &cobra.Command{
 		Use:   "run [PLAN]",
 		Short: "Run a plan",
@@ -126,7 +127,7 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 }
 
 func newResume(std Stdio) *cobra.Command {
-	o := &runOptions{want: flagDefaults(), resuming: true, ifUnfinished: "resume"}
+	o := &runOptions{fleet: std.Fleet, want: flagDefaults(), resuming: true, ifUnfinished: "resume"}
 	c := &cobra.Command{
 		Use:   "resume [PLAN]",
 		Short: "Continue the unfinished run",
@@ -190,7 +191,7 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.Var(number(&want.MaxRetries, 0), "max-retries", "retries of a task after its first attempt")
 	choicesFlag(c, choice(&want.RetrySession, "auto", "same", "fresh"), "retry-session", "session of a retry")
 	f.BoolVar(&want.FailFast, "fail-fast", want.FailFast, "the first failed task stops the run")
-	workersFlags(c, &want.Workers)
+	workersFlags(c, o.fleet, &want.Workers)
 	groupFlags(c, "Work", "agent", "parallel", "isolation", "max-retries")
 	limitFlags(c, o)
 	groupFlags(c, "Limits", "budget", "max-iterations", "wall-clock")

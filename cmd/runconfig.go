@@ -22,6 +22,7 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
+	"wavex/internal/run"
 	"wavex/internal/runlog"
 )
 
@@ -51,10 +52,10 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 	o.apply(&c, func(flag string) bool {
 		return given(flag) && (flag != "isolation" || old == nil) // a run keeps its working directory mode
 	})
-	if c.Workers.Engine == "" { // else the workers say how many attempts they make at a time
+	if c.Workers.Engine == "" { // else the fleet completes the configuration
 		c.Parallel = cmp.Or(c.Parallel, defaultParallel(c.Agent))
-	} else if err := placeOnWorkers(o, &c); err != nil {
-		return c, err
+	} else if o.fleet == nil {
+		return c, run.ErrNoFleet
 	}
 	set(old == nil, &c.Gates, o.gates)
 	set(o.forced("max-retries"), &c.ForceRetries, true)
@@ -160,7 +161,7 @@ func checkPatterns(o *runOptions, p *plan.Plan, c event.Policy) error {
 
 // apply sets the fields of c to the values of the flags that take accepts.
 func (o *runOptions) apply(c *event.Config, take func(flag string) bool) {
-	to, cmd := runOptions{want: *c}, &cobra.Command{}
+	to, cmd := runOptions{fleet: o.fleet, want: *c}, &cobra.Command{}
 	runFlags(cmd, &to)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		from := o.flags.Lookup(f.Name)

@@ -52,9 +52,7 @@ func TestMain(m *testing.M) {
 		// The programs that scripts start would inherit an ignored signal, as under nohup.
 		signals.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
-	testscript.Main(leakChecked{m}, map[string]func(){"dial": dial, "onmemory": func() {
-		os.Exit(cmd.OnMemory(os.Args[1:]))
-	}, "wavex": func() {
+	testscript.Main(leakChecked{m}, map[string]func(){"dial": dial, "wavex": func() {
 		if d, err := time.ParseDuration(os.Getenv("WAVEX_TEST_ANSWER_WAIT")); err == nil {
 			cmd.SetAnswerTimeout(d)
 		}

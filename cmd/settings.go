@@ -61,9 +61,9 @@ type settings struct {
 }
 
 // newSettings applies the environment to the flags of c.
-func newSettings(c *cobra.Command) (*settings, error) {
+func newSettings(c *cobra.Command, fleet Fleet) (*settings, error) {
 	s := &settings{flags: c.Flags(), origins: map[string]origin{},
-		known: sync.OnceValue(func() *pflag.FlagSet { return settingFlags(Root(Stdio{})) })}
+		known: sync.OnceValue(func() *pflag.FlagSet { return settingFlags(Root(Stdio{Fleet: fleet})) })}
 	return s, s.applyEnvironment()
 }
 

@@ -52,7 +52,7 @@ func (s *settingsTest) flags(t *testing.T) (*runOptions, error) {
 	c.Flags().StringVar(&o.ifUnfinished, "if-unfinished", "", "")
 	testrepo.Must(t, c.ParseFlags(s.args))
 	var err error
-	o.settings, err = newSettings(c)
+	o.settings, err = newSettings(c, nil)
 	return o, err
 }
 
@@ -222,8 +222,6 @@ func sampleValues(f *pflag.Flag) [2]string {
 		return [2]string{"ff", "branch"}
 	case f.Name == "workers":
 		return [2]string{"temporal://a:1/x", "temporal://b:1/x"}
-	case f.Name == "heartbeat":
-		return [2]string{"2m0s", "3m0s"}
 	case f.Name == "webhook":
 		return [2]string{"https://a.test", "https://b.test"}
 	case f.Name == "report":
@@ -252,8 +250,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"sandbox", "off"}, {"sandbox-cache", "[/x]"}, {"trees", "overlay"},
 		{"policy-edits", "off"}, {"policy-deny", "[curl]"}, {"policy-repeat", "0"},
 		{"policy-ask", "[git push]"}, {"policy-ask-timeout", "1h"}, {"policy-allow", "[git push]"},
-		{"workers", "temporal://host:1/ns"}, {"git", "x"}, {"heartbeat", "1m"}, {"queue-wait", "1m"}, {"insecure", "true"},
-		{"key-file", "x"}, {"tls-ca", "x"}, {"tls-cert", "x"}, {"tls-key", "x"}, {"same-version", "true"},
+		{"workers", "temporal://host:1/ns"},
 	} {
 		refused[c.flag] = true
 		t.Run(c.flag+" "+c.value, func(t *testing.T) {

@@ -215,9 +215,9 @@ var classes = map[class]string{
 	told: "allow-short budget counsel counsel-block counsel-threshold deliver grace " +
 		"isolation judge max-fix-rounds max-iterations max-retries max-review-rounds max-tokens mode on-signal parallel " +
 		"precheck review shape share-task-list wait-for-reset wall-clock wave-budget",
-	userOnly: "accept-assumptions agent auto-learn claude git heartbeat if-unfinished insecure key-file " +
-		"no-verify policy-allow policy-ask policy-ask-timeout policy-deny policy-edits policy-repeat prices queue-wait " +
-		"report same-version scenario sandbox sandbox-cache tls-ca tls-cert tls-key track trees trust webhook workers yes",
+	userOnly: "accept-assumptions agent auto-learn claude if-unfinished no-verify policy-allow policy-ask " +
+		"policy-ask-timeout policy-deny policy-edits policy-repeat prices report scenario sandbox sandbox-cache track " +
+		"trees trust webhook workers yes",
 	once: "accept-plan fix force fresh gaps interactive only params resume set spec-score task-list",
 }
 

@@ -49,7 +49,7 @@ func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 				case sig != nil: // sent before it is printed: the reader of the output may be gone
 					out <- *sig
 					switch {
-					case r.engine == nil || !sig.Interrupt:
+					case r.config.Workers.Engine == "" || !sig.Interrupt:
 					case s == os.Interrupt && hasTerminal(r.std):
 						words += "; workers have a minute to tell their results"
 					default:

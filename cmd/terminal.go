@@ -27,9 +27,9 @@ type Stdio struct {
 	// and Err are terminals and CI is not set.
 	Terminal func() bool
 
-	told      *bool  // tellPlace has said where the command works; nil: it says nothing
-	dial      dialer // connects with an engine of workers; nil: with Temporal
-	unguarded bool   // no guard process is started, since this program is none
+	Fleet Fleet // of the whole wavex; nil: this is the core
+
+	told *bool // tellPlace has said where the command works; nil: it says nothing
 }
 
 // buffered returns std for several prompters: one reader for every question, so that no line is lost between them.

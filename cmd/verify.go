@@ -35,7 +35,7 @@ type verifyOptions struct {
 
 func newVerify(std Stdio) *cobra.Command {
 	o := verifyOptions{rounds: 20,
-		run: &runOptions{want: flagDefaults(), resuming: true, ifUnfinished: "resume"}}
+		run: &runOptions{fleet: std.Fleet, want: flagDefaults(), resuming: true, ifUnfinished: "resume"}}
 	c := &cobra.Command{
 		Use:   "verify [PLAN]",
 		Short: "Make all checks of a plan now, and look for gaps in the work",

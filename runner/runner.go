@@ -118,8 +118,8 @@ type Request struct {
 
 	Session string `json:"session"`          // UUID minted by the scheduler
 	Resume  bool   `json:"resume,omitempty"` // continue Session instead of opening it
-	// Worker is the worker that has Session; "": this machine, or it is not known.
-	Worker string `json:"worker,omitempty"`
+	Worker  string `json:"worker,omitempty"` // the worker that has Session; "": this machine, or it is not known
+	Adopted bool   `json:"-"`                // an earlier session may have started it on another machine
 	// FullPrompt is the prompt for a new session. It replaces Prompt if the session to resume no longer
 	// exists. "": Prompt serves for both.
 	FullPrompt string `json:"full_prompt,omitempty"`

@@ -62,7 +62,7 @@ func (*encoded) Write() error { return nil }
 func (*encoded) Sync() error  { return nil }
 
 // TestFleet runs many agents of simulated length on many workers. The run takes little longer than the lower bound of
-// every schedule. With -v it prints the cost of the loop, see docs/workers.md.
+// every schedule. With -v it prints the cost of the loop, see fleet/docs/workers.md.
 func TestFleet(t *testing.T) {
 	workers := max(1, *fleetTasks/100)
 	rnd := rand.New(rand.NewPCG(5, 6))

@@ -21,6 +21,7 @@ func isDoc(path string) bool {
 	if !strings.HasSuffix(path, ".md") {
 		return false
 	}
+	path = strings.TrimPrefix(path, "fleet/")
 	return !strings.Contains(path, "/") || strings.HasPrefix(path, "docs/") || strings.HasPrefix(path, "changes/")
 }
 

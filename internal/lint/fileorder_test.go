@@ -12,9 +12,10 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// production returns the packages that the program consists of, by path, with their syntax and types.
+// production returns the packages that the whole program consists of, by path, with their syntax and types: those of
+// the root module and of fleet.
 var production = sync.OnceValues(func() (map[string]*packages.Package, error) {
-	all, err := packages.Load(&packages.Config{Dir: "../..", Mode: packages.NeedName | packages.NeedFiles |
+	all, err := packages.Load(&packages.Config{Dir: "../../fleet", Mode: packages.NeedName | packages.NeedFiles |
 		packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo}, "wavex/...")
 	ours := map[string]*packages.Package{}
 	for _, p := range all {
@@ -31,6 +32,7 @@ var production = sync.OnceValues(func() (map[string]*packages.Package, error) {
 		}
 	}
 	add("wavex/cmd/wavex")
+	add("wavex/fleet/cmd/wavex")
 	return found, err
 })
 

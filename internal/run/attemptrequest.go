@@ -46,7 +46,7 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 	if t.Command == "" || r.opts.Wall.Strict() {
 		req.Closed = r.ownPaths()
 	}
-	req.Env = r.withTraceEnv(maps.Clone(t.Env), e)
+	req.Env, req.Adopted = maps.Clone(t.Env), r.adopted[t.ID] == e.Attempt
 	if t.Command != "" {
 		// The attempt's own folder is made when its first file is written.
 		return req, r.ensureTasksDir()
@@ -190,7 +190,7 @@ func (r *Session) recovery(ctx context.Context) scheduler.Recovery {
 	_, err := proc.Sweep(ctx, r.config.Run) // a process that survives is found again after each attempt
 	here := recovery{runlog.Recovery{Loop: r.config.Loop, Run: r.config.Run, Prices: r.opts.Prices}, r.describeCut,
 		err == nil}
-	if r.elsewhere == nil {
+	if !r.isElsewhere() {
 		return here
 	}
 	return recoveryElsewhere{here, r.adoptElsewhere,
@@ -209,6 +209,20 @@ func (l recovery) Attempt(e event.AttemptStarted) runner.Result {
 	res.Contained, res.Detail = l.contained, l.describeCut(e)
 	return res
 }
+
+// recoveryElsewhere is a Recovery of attempts on other machines, which run on.
+type recoveryElsewhere struct {
+	recovery
+	adopt func(event.AttemptStarted)
+	end   func(event.AttemptStarted) runner.Result
+}
+
+func (l recoveryElsewhere) Adopts(e event.AttemptStarted) bool {
+	l.adopt(e)
+	return true
+}
+
+func (l recoveryElsewhere) Attempt(e event.AttemptStarted) runner.Result { return l.end(e) }
 
 // precheckConditions returns the conditions of the experts who let a task begin.
 func precheckConditions(t *scheduler.Task) []string {

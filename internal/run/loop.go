@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"runtime"
@@ -17,7 +18,7 @@ import (
 
 // parts are the parts of a session that its loop needs.
 type parts struct {
-	runner      runner.Runner // makes attempts
+	runner      runner.Runner // makes attempts, here or on other machines
 	files       *statefiles.Writer
 	checkpoints *workspace.Checkpointer
 	reviews     *review.Coordinator
@@ -28,13 +29,13 @@ type parts struct {
 
 // newLoop returns the loop of a session. The decorators of its runner are listed with the outermost first.
 func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
-	attempts := r.workspace.Runner(p.runner) // chooses the directory
-	if r.elsewhere != nil {
-		attempts = r.workspace.Elsewhere(r.elsewhere)
-	}
-	attempts = p.checkpoints.Runner(attempts)
-	if r.elsewhere == nil { // agents elsewhere cannot change the plan and .loop, and a person may
-		attempts = r.withTamperDetector(p.files, attempts) // sees the changes of all others
+	var attempts runner.Runner
+	var lateCosts func(context.Context, []event.CostCorrected) []event.CostCorrected
+	if r.isElsewhere() {
+		attempts, lateCosts = p.checkpoints.Runner(r.workspace.Elsewhere(p.runner)), r.lateCosts
+	} else { // agents elsewhere cannot change the plan and .loop, and a person may
+		attempts = p.checkpoints.Runner(r.workspace.Runner(p.runner)) // chooses the directory
+		attempts = r.withTamperDetector(p.files, attempts)            // sees the changes of all others
 	}
 	attempts = movedGuard{attempts, r.movedError}
 	integrator := r.workspace.Integrator()
@@ -54,7 +55,7 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 			return r.attemptRequest(s, i, e)
 		},
 		Items:   r.items,
-		Recover: r.recovery, LateCosts: r.lateCosts,
+		Recover: r.recovery, LateCosts: lateCosts,
 		Panel: p.reviews.Panel(), Case: p.reviews.PreparePanel,
 		Review: p.reviews.PrepareReview, Verify: r.verifyInPlace(p.reviews.PrepareVerification), Precheck: p.reviews.PreparePrecheck,
 		Redact: r.redactEvent,

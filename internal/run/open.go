@@ -18,13 +18,10 @@ import (
 	"wavex/internal/notify"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
-	"wavex/internal/remote"
-	"wavex/internal/remote/wire"
 	"wavex/internal/request"
 	"wavex/internal/review"
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
-	"wavex/internal/telemetry"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
 	"wavex/internal/wall"
@@ -49,7 +46,7 @@ type Options struct {
 	Redactor *secret.Redactor // redacts everything that is stored and shown
 	Watchdog []string         // the command line of the run's guard process; empty: no guard
 	Wall     *wall.Wall       // around the agents' turns; nil: none
-	Workers  *Workers         // make the attempts on other machines; nil: this one makes them
+	Fleet    Fleet            // closed with the session; nil: the core of wavex, which has none
 
 	Grace     time.Duration    // time before and between the steps of stopping an agent; 0: the runner's default
 	AutoLearn bool             // keep the lessons that the run proposes
@@ -64,19 +61,6 @@ type Options struct {
 	Notices bool      // Err is for people: also print notices
 }
 
-// Workers says how the attempts of a run are made on other machines.
-type Workers struct {
-	Engine    remote.Engine
-	Key       *wire.Key     // that of the workers
-	Slots     int           // attempts that the workers make at a time
-	Remote    string        // the git remote, as this machine reaches it
-	URL       string        // the same, as workers reach it
-	Env       []string      // the environment from which that of git is made
-	QueueWait time.Duration // until a worker has taken an attempt
-	Heartbeat time.Duration // without a sign of life from a worker
-	Same      bool          // only with the same version of wavex
-}
-
 // Session is one run or resume, ready to run. It must be used from one goroutine: Open, Run once,
 // Close.
 type Session struct {
@@ -87,9 +71,8 @@ type Session struct {
 	startEvent event.Body
 	journal    *runlog.Journal
 	view       ui.View
-	tracer     *telemetry.Tracer // nil: tracing is off
 	workspace  *workspace.Workspace
-	elsewhere  *remote.Runner // makes the attempts on other machines; nil: this one makes them
+	adopted    map[string]int // attempts by task that an earlier session has started on other machines
 	closers    []func()       // functions that Close calls, in this order
 
 	planned *plannedChecks // of the plan of the last attempt; nil before
@@ -105,6 +88,9 @@ type Session struct {
 // the Session if err is nil. The error is a *usererr.BlockedError, a *journal.LockedError or another
 // error of the journal, or an error of the file system.
 func Open(ctx context.Context, o Options) (*Session, error) {
+	if o.Config.Workers.Engine != "" && o.Fleet == nil {
+		return nil, ErrNoFleet
+	}
 	r := &Session{opts: o, plan: o.Plan, config: o.Config}
 	if err := r.openLoop(ctx); err != nil {
 		r.Close(ctx)
@@ -275,6 +261,7 @@ func (r *Session) Close(ctx context.Context) {
 		end()
 	}
 	r.closers = nil
+	r.closeFleet(ctx)
 	if r.workspace != nil {
 		if err := r.closeWorkspace(context.WithoutCancel(ctx)); err != nil {
 			r.complain("leaving the worktrees:", err)

@@ -61,7 +61,8 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		cli.Grace, cli.StopWait = g, claude.StopWait{Interrupt: g, Close: g, Terminate: g}
 	}
 	attempts := &runner.Local{Host: host, Agent: cli}
-	if err := r.openWorkers(ctx); err != nil {
+	made, traces, err := r.beginFleet(ctx, attempts)
+	if err != nil {
 		return Result{}, errors.Join(err, r.view.Close())
 	}
 	files := r.startStateFiles()
@@ -80,19 +81,18 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	list, closeList := r.startListProgress(ctx)
 	addedTasks, warnings, stopWatching := r.watchList(ctx)
 	defer stopWatching()
-	tracer, closeTracing := r.startTracing(ctx)
 	hooks, closeWebhooks := r.startWebhooks(ctx)
 	r.closers = []func(){closeList} // also if the user leaves at once
 	defer proc.Contain(ctx, r.opts.Watchdog, r.config.Run, r.config.Loop.Path(loop.WatchdogLock), r.warn)()
 
-	l := r.newLoop(c, parts{runner: attempts,
+	l := r.newLoop(c, parts{runner: made,
 		files: files, checkpoints: points, reviews: reviews, addedTasks: addedTasks, warnings: warnings,
-		// The tracer is the first, so that a span exists before its process is prepared.
-		views: []scheduler.View{tracer, r.view, hookSnapshot, files, r.workspace, noteWriter, list, hooks}})
+		// The traces are the first, so that a span exists before its process is prepared.
+		views: []scheduler.View{traces, r.view, hookSnapshot, files, r.workspace, noteWriter, list, hooks}})
 	return r.await(ctx, c, l, func() {
 		points.Seal(ctx, r.interrupted)
 		_ = files.Close() // before the end is shown
-		r.closers = []func(){r.proposeLearnings, closeList, closeWebhooks, closeTracing}
+		r.closers = []func(){r.proposeLearnings, closeList, closeWebhooks}
 	})
 }
 
@@ -135,7 +135,6 @@ func (r *Session) await(ctx context.Context, c Console, l *scheduler.Loop, seal 
 		// The third signal: the user wants to leave at once. The journal is valid as it is, and a
 		// resume settles the open attempts: one that the sweep ends is no failure.
 		interrupt(scheduler.ErrInterrupted)
-		r.noticeAwaited()
 		_, err := proc.Sweep(context.WithoutCancel(ctx), r.config.Run)
 		if err != nil && !errors.Is(err, proc.ErrUnsupported) {
 			fmt.Fprintln(r.opts.Err, "wavex: sweeping:", err)

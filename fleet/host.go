@@ -1,0 +1,105 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"wavex/cmd"
+	"wavex/fleet/remote/wire"
+	"wavex/fleet/worker"
+	"wavex/internal/agent"
+	"wavex/internal/doctor"
+	"wavex/internal/exhaustion"
+	"wavex/internal/proc"
+	"wavex/internal/secret"
+	"wavex/internal/textfmt"
+	"wavex/internal/usererr"
+	"wavex/internal/wall"
+)
+
+// This file knows the machine of a worker: whether it can make attempts, how many, and when it must not.
+
+// workerHost is the machine of a worker.
+type workerHost struct {
+	fleet
+	opts    workerOptions
+	std     cmd.Stdio
+	mark    string
+	key     *wire.Key
+	agent   agent.Agent
+	wall    *wall.Wall
+	cli     string // the version of the CLI; "": none
+	login   string // its kind
+	secrets *secret.Redactor
+}
+
+// look checks whether the machine can make attempts: the CLI and its login, git, the disk.
+func (h *workerHost) look(ctx context.Context) error {
+	if _, err := exec.LookPath("git"); err != nil {
+		return usererr.Blocked(errors.New("git is not there; install it"))
+	}
+	if c := doctor.Disk(h.opts.dir); c.Status == doctor.Fail {
+		return usererr.Blocked(errors.New(c.Text + "; " + c.Fix))
+	}
+	env := proc.EnvironPass(os.Environ(), h.opts.pass, nil)
+	var err error
+	if h.agent, h.cli, err = cmd.FindAgent(ctx, h.opts.agent, h.opts.claude, h.opts.dir, env, h.std); err != nil {
+		return err
+	}
+	if h.agent.IsRehearsal() {
+		h.login = "rehearsal"
+		return nil
+	}
+	h.login = doctor.LoginKind(env)
+	h.wall, _ = wall.Try(ctx, h.opts.dir, env) // without one only the changes of an attempt are looked at
+	return nil
+}
+
+// defaultSlots returns the number of attempts for which a machine has memory, at most four for each processor.
+func defaultSlots(free int64, processors int) int {
+	if free <= 0 {
+		return processors
+	}
+	return int(max(1, min(free/cmd.MemoryPerAttempt, int64(4*processors))))
+}
+
+// Limits below which a worker takes no attempts, in bytes.
+const (
+	workerMemory = 500 << 20
+	workerDisk   = 1 << 30
+)
+
+// full says why this machine must not take attempts now.
+func (h *workerHost) full() string {
+	if free := cmd.FreeMemory(); free > 0 && free < workerMemory {
+		return exhaustion.Size(uint64(free)) + " of memory free, less than " + exhaustion.Size(workerMemory)
+	}
+	if free, _, known := exhaustion.DiskFree(h.opts.dir); known && free < workerDisk {
+		return exhaustion.Size(free) + " free in " + h.opts.dir + ", less than " + exhaustion.Size(workerDisk)
+	}
+	return ""
+}
+
+// say shows an event of the worker.
+func (h *workerHost) say(e worker.Event) {
+	e.Text = h.secrets.String(textfmt.Line(e.Text))
+	if h.opts.output == "json" {
+		if e.Time.IsZero() {
+			e.Time = time.Now().UTC().Truncate(time.Millisecond)
+		}
+		_ = json.NewEncoder(h.std.Out).Encode(e) // attempts go on without a reader
+		return
+	}
+	line := cmp.Or(e.Text, e.Type)
+	if e.ID != "" {
+		line = strings.TrimSpace(fmt.Sprintf("%s %s %s %s", e.Type, e.ID, e.Outcome, e.Text))
+	}
+	fmt.Fprintf(h.std.Err, "%s wavex worker: %s\n", time.Now().UTC().Format(time.RFC3339), line)
+}
