@@ -565,7 +565,8 @@ func TestArguments(t *testing.T) {
 		want     string
 	}{
 		{plan.Settings{}, false, "--permission-mode acceptEdits " + without + " --strict-mcp-config --session-id S"},
-		{plan.Settings{}, true, "--permission-mode acceptEdits " + without + " --strict-mcp-config --resume S --system-prompt-snapshot off"},
+		{plan.Settings{}, true, "--permission-mode acceptEdits " + without +
+			" --strict-mcp-config --resume S --system-prompt-snapshot off"},
 		{plan.Settings{AllowedTools: []string{"Read,SendMessage"}, DisallowedTools: []string{"WebFetch"}}, false,
 			"--permission-mode acceptEdits --allowedTools Read,SendMessage --disallowedTools WebFetch ListAgents " +
 				"--strict-mcp-config --session-id S"},

@@ -163,8 +163,7 @@ func recoverCost(in io.Reader, prices Pricer, limit budget.USD) (RecoveredCost, 
 // These control requests ask for the cost of the process so far, because the stream has no final usage for
 // responses to subagents, and some responses are not in it at all. The answers are part of the
 // stream, so they survive a killed wavex. They ask for the total of the session: before the first prompt of a resumed
-// session, and later during the turn. The CLI answers within milliseconds, also
-// during a turn, and sends nothing to the API.
+// session, and later during the turn. The CLI answers within milliseconds and sends nothing to the API.
 const (
 	baselineUsageID   = "wavex-before"
 	usageID           = "wavex-spent"

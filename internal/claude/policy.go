@@ -27,8 +27,9 @@ import (
 // initializeID marks the request that registers the callbacks.
 const initializeID = "wavex-policy"
 
-// initializeLine registers the callbacks, before the first prompt of a process. The timeouts are in seconds: a call waits longer than a person may take for
-// an answer. With onFailure, which 2.1.258 does not know, a call without a usable answer is not carried out.
+// initializeLine registers the callbacks, before the first prompt of a process. The timeouts are in seconds: a call
+// waits longer than a person may take for an answer. With onFailure, which 2.1.258 does not know, a call without a
+// usable answer is not carried out.
 func initializeLine(askTimeout time.Duration) []byte {
 	return fmt.Appendf(nil, `{"type":"control_request","request_id":"`+initializeID+
 		`","request":{"subtype":"initialize","hooks":{`+

@@ -1,7 +1,6 @@
 package rehearse
 
-// This file parses the CLI's command line as claude 2.1.258 does: the flags, how many values each
-// takes, and the messages for mistakes. It does not know the meaning of the flags.
+// This file parses the CLI's command line, with its messages for mistakes. It does not know the meaning of the flags.
 
 import (
 	"encoding/json"
@@ -37,7 +36,8 @@ var flagsByArity = [...][]string{
 		"--input-format", "--output-format", "--session-id", "--permission-mode", "--model", "--fallback-model",
 		"--max-budget-usd", "--max-turns", "--json-schema", "--system-prompt", "--append-system-prompt",
 		"--system-prompt-file", "--append-system-prompt-file", "--agent", "--agents", "--settings",
-		"--setting-sources", "--effort", "--name", "--system-prompt-snapshot", "--debug-file", "--permission-prompt-tool", "--plugin-dir",
+		"--setting-sources", "--effort", "--name", "--debug-file", "--permission-prompt-tool", "--plugin-dir",
+		"--system-prompt-snapshot",
 	},
 	optionalValue: {"--resume", "--debug"},
 	manyValues:    {"--allowedTools", "--disallowedTools", "--tools", "--mcp-config", "--add-dir", "--betas"},
