@@ -58,9 +58,6 @@ func (s *State) addTask(key string, wave int) {
 	s.tallies[wave].All++
 	s.queue.members[wave] = append(s.queue.members[wave], int32(i))
 	s.Counts.Pending++
-	if g := s.groupOf(i); g != nil {
-		g.waiting++
-	}
 }
 
 // numbersOf returns the numbers of a task, also of one that is not in the plan, or not yet: it may be an item of a list
@@ -158,8 +155,6 @@ func (s *State) apply(e event.Event) error {
 		s.applyTasksAdded(b)
 	case event.ItemsAdded:
 		s.applyItemsAdded(b)
-	case event.ItemsFailed:
-		s.applyItemsFailed(b)
 	case event.GateEnded:
 		s.Gate, s.ExitSignal, s.Evidence = &b, b.ExitSignal, s.evidence(s.isReviewed())
 	case event.PrecheckStarted:
@@ -263,7 +258,7 @@ func (s *State) move(i int, to event.Status) {
 	t := &s.Tasks[i]
 	from := t.Status
 	t.Status, t.Stop = to, nil
-	t.OverBudget, t.outOfRetries = false, false
+	t.outOfRetries = false
 	if to.Finished() && !from.Finished() {
 		s.endStreak(i)
 	}

@@ -118,7 +118,7 @@ func (s *State) fund(ready []int) (limit budget.USD, wait bool, short *budget.Li
 	case short != nil:
 		return limit, busy, short
 	case n == 0: // only reserved money can be released
-		return s.groupCap(ready, limit), busy && s.Ledger.Reserved() > 0, nil
+		return limit, busy && s.Ledger.Reserved() > 0, nil
 	}
 	if limit > 0 { // there is a limit
 		limit = s.neededCost(i) + (free-sum)/budget.USD(n+s.comingTasks(len(ready)))
@@ -126,7 +126,7 @@ func (s *State) fund(ready []int) (limit budget.USD, wait bool, short *budget.Li
 			limit = min(limit, own)
 		}
 	}
-	return s.groupCap(ready, limit), false, nil
+	return limit, false, nil
 }
 
 // fundable returns how many of the tasks that could start an amount suffices for, and what those need.

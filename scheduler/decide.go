@@ -89,12 +89,9 @@ func (s *State) waitsForTime(now time.Time) bool {
 	})
 }
 
-// decideStart returns the start of a panel or an attempt, or the end of tasks that get no money for one. waiting
+// decideStart returns the start of a panel or an attempt. waiting
 // reports whether one waits for a time, for an answer, or for what others hold.
 func decideStart(s *State, now time.Time) (ev event.Body, waiting bool) {
-	if body := decideGroupSpent(s); body != nil {
-		return body, false
-	}
 	if s.Running() >= s.Limiter.Limit || now.Before(s.PauseUntil) {
 		return nil, true
 	}
@@ -106,7 +103,7 @@ func decideStart(s *State, now time.Time) (ev event.Body, waiting bool) {
 		return body, false
 	}
 	ev, waiting = decideAttempt(s, now, kept)
-	return ev, waiting || len(kept.groups) > 0
+	return ev, waiting || kept
 }
 
 // decideWave returns the opening of the next wave. If last is true, nothing else can start, and it is the first wave of
@@ -138,8 +135,8 @@ func decideWave(s *State, last bool) event.Body {
 }
 
 // decideAttempt returns the start of the first queued task that may start now. waiting reports whether a
-// task waits for a time, or for a file or money that others hold or that is kept for panels.
-func decideAttempt(s *State, now time.Time, kept keptMoney) (ev event.Body, waiting bool) {
+// task waits for a time, or for a file or money that others hold. kept reports whether panels wait for money.
+func decideAttempt(s *State, now time.Time, kept bool) (ev event.Body, waiting bool) {
 	pick, command := -1, -1
 	ready := 0
 	var share []int // agents' tasks that could start and have no reservation
@@ -156,7 +153,7 @@ func decideAttempt(s *State, now time.Time, kept keptMoney) (ev event.Body, wait
 			waiting = true
 			return nextGroup
 		}
-		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) || s.groupWaits(i) {
+		if now.Before(s.Tasks[i].NotBefore) || !s.files.free(i) {
 			waiting = true
 			return nextTask
 		}
@@ -164,7 +161,7 @@ func decideAttempt(s *State, now time.Time, kept keptMoney) (ev event.Body, wait
 			pick = i // its checks cost nothing, so no limit may hold them back
 			return noneNext
 		}
-		if s.Plan.Tasks[i].Command == "" && kept.from(s.groupOf(i)) {
+		if s.Plan.Tasks[i].Command == "" && kept {
 			waiting = true
 			return nextTask
 		}

@@ -152,8 +152,7 @@ func drawMembers(d dice, task map[string]any) {
 		{"aspects", 4, []string{"security"}},
 		{"criteria", 3, []any{oneOf[any](d, "it is good", map[string]any{"text": "it works", "verify": "true"})}},
 		{"foreach", 4, oneOf(d, map[string]any{"items": []string{"x", "y"}, "allowFailures": 1},
-			map[string]any{"items": []int{1, 2, 3}, "parallel": 1, "budgetUSD": 2},
-			map[string]any{"items": []int{1, 2, 3}, "budgetUSD": 0.4}, map[string]any{"items": []int{}})},
+			map[string]any{"items": []int{1, 2, 3}, "parallel": 1}, map[string]any{"items": []int{}})},
 		{"budgetUSD", 10, 0.5},
 		{"maxRetries", 8, 1},
 		{"retrySession", 8, "same"},
@@ -580,7 +579,7 @@ func shown(t *testing.T, text string, events []event.Event) (lines []string) {
 	for i := range s.Tasks {
 		x := &s.Tasks[i]
 		add(s.Plan.Tasks[i].ID, x.Status, x.Wave, x.Attempts, x.Panels, x.Cost, x.CounselCost, x.Usage.Total(), x.Took,
-			x.Refused, x.Commit, s.expectedCost(i), s.Retries(i), x.UpToDate(), x.RootCause, x.Stop != nil, x.OverBudget)
+			x.Refused, x.Commit, s.expectedCost(i), s.Retries(i), x.UpToDate(), x.RootCause, x.Stop != nil)
 	}
 	for k := range s.Plan.Groups {
 		g := &s.Plan.Groups[k]
@@ -645,7 +644,7 @@ func mustStartAfresh(t *testing.T, text string, events []event.Event) {
 		}
 		groups := map[string]any{}
 		for id, g := range s.groups {
-			groups[id] = []any{g.tally, g.running, g.waiting, g.failed, g.lost, g.ledger}
+			groups[id] = []any{g.tally, g.running, g.failed, g.lost, g.cost}
 		}
 		states = append(states, map[string]any{"shown": visible(s), "figures": s.figures, "streaks": s.failureStreaks,
 			"approvals": s.approvals, "selection": s.selection, "earlier": s.earlier, "ledger": s.Ledger,

@@ -15,10 +15,9 @@ type group struct {
 	plan    *plan.Group
 	tally   Tally // of its items, without All
 	running int
-	waiting int // tasks that are pending or advised
 	failed  int // items that failed or are blocked: their last steps are
 	lost    int // tasks of these items that failed or are blocked
-	ledger  budget.Ledger
+	cost    budget.USD
 }
 
 // itemOf returns the tasks of the item of a task, in their order: its steps, or the task alone.
@@ -29,11 +28,6 @@ func (s *State) itemOf(i int) (first, last int) {
 	}
 	first = i - s.Plan.Tasks[i].Step + 1
 	return first, first + g.plan.Steps - 1
-}
-
-// available returns the money of a group with a budget that can still be reserved.
-func (g *group) available() budget.USD {
-	return max(g.plan.BudgetUSD-g.ledger.Spent()-g.ledger.Reserved(), 0)
 }
 
 // groupOf returns the group of a task, or nil.
@@ -52,7 +46,7 @@ func (s *State) group(id string) *group {
 		if p == nil {
 			return nil
 		}
-		g = &group{plan: p, ledger: budget.NewLedger(budget.Limits{NoUSD: true, NoIterations: true})}
+		g = &group{plan: p}
 		s.groups[id] = g
 	}
 	return g
@@ -69,8 +63,6 @@ func (s *State) countInGroup(i int, from, to event.Status) {
 		switch st {
 		case event.InProgress:
 			g.running += n
-		case event.Pending, event.Advising:
-			g.waiting += n
 		case event.Failed, event.Blocked:
 			switch {
 			case i == last:
@@ -173,102 +165,6 @@ func (s *State) canBlock(i int) bool {
 	return t.Status == event.Pending || t.Status == event.Advising && t.Slot < 0
 }
 
-// groupWaits reports whether a task of a group waits for the end of others: as many run as may, or they hold the money
-// that it needs.
-func (s *State) groupWaits(i int) bool {
-	g, t := s.groupOf(i), &s.Tasks[i]
-	if g == nil || s.isGroupFull(i) {
-		return g != nil
-	}
-	return g.plan.BudgetUSD > 0 && s.Plan.Tasks[i].Command == "" && t.Turn == nil && g.ledger.Reserved() > 0 &&
-		g.available() < s.neededCost(i)
-}
-
-// groupCap returns the cap of the first of the tasks that could start: at most limit, where 0 is none, and a part of
-// the money of its group. Each of them that is in the group gets the money it needs, and an even part of the rest.
-func (s *State) groupCap(ready []int, limit budget.USD) budget.USD {
-	g := s.groupOf(ready[0])
-	if g == nil || g.plan.BudgetUSD == 0 {
-		return limit
-	}
-	var own []int
-	for _, i := range ready {
-		if s.Plan.Tasks[i].Group == g.plan.ID {
-			own = append(own, i)
-		}
-	}
-	most := g.available()
-	if n, sum := s.fundable(own, most); n > 0 {
-		most = s.neededCost(ready[0]) + (most-sum)/budget.USD(n)
-	}
-	if limit > 0 {
-		most = min(most, limit)
-	}
-	return most
-}
-
-// decideGroupSpent returns the failure of the tasks that wait for money of a group which has none left, or nil.
-func decideGroupSpent(s *State) event.Body {
-	for k := range s.Plan.Groups {
-		p := &s.Plan.Groups[k]
-		g := s.groups[p.ID]
-		if p.BudgetUSD == 0 || g == nil || g.waiting == 0 || g.ledger.Reserved() > 0 ||
-			g.available() >= budget.MinReservation {
-			continue
-		}
-		if tasks := s.unfunded(g); len(tasks) > 0 {
-			return decideItemsFailed(s, g, tasks)
-		}
-	}
-	return nil
-}
-
-// unfunded returns the tasks of a group that need money and have not begun.
-func (s *State) unfunded(g *group) (tasks []int) {
-	for _, i := range g.plan.All() {
-		t := &s.Tasks[i]
-		if s.canBlock(i) && t.Turn == nil && t.Earlier == nil && s.Plan.Tasks[i].Command == "" && s.Selected(i) {
-			tasks = append(tasks, i)
-		}
-	}
-	return tasks
-}
-
-// decideItemsFailed returns the failure of tasks for which a group has no money left.
-func decideItemsFailed(s *State, g *group, tasks []int) event.ItemsFailed {
-	items, known := map[int]bool{}, map[string]bool{}
-	for _, i := range tasks {
-		_, last := s.itemOf(i)
-		items[last], known[s.Plan.Tasks[i].ID] = true, true
-	}
-	e := event.ItemsFailed{Group: g.plan.ID, Reason: fmt.Sprintf("the budget of %s, %s, is used up", g.plan.ID,
-		g.plan.BudgetUSD)}
-	for _, i := range tasks {
-		one := event.FailedItem{Task: s.Plan.Tasks[i].ID}
-		for _, id := range s.unfinishedDescendants(i, len(items)) {
-			if !known[id] {
-				known[id] = true
-				one.Blocked = append(one.Blocked, id)
-			}
-		}
-		e.Items = append(e.Items, one)
-	}
-	return e
-}
-
-func (s *State) applyItemsFailed(b event.ItemsFailed) {
-	for _, one := range b.Items {
-		i, ok := s.Index(one.Task)
-		if !ok || s.Tasks[i].Status.Finished() {
-			continue
-		}
-		s.queue.removePanel(i)
-		s.move(i, event.Failed)
-		s.Tasks[i].OverBudget = true
-		s.block(one.Task, one.Blocked)
-	}
-}
-
 // isFailed reports whether a task failed or is blocked.
 func (s *State) isFailed(i int) bool {
 	st := s.Tasks[i].Status
@@ -332,7 +228,7 @@ func (s *State) GroupTally(p *plan.Group) (t Tally) {
 // GroupCost returns the cost of the attempts and panels of a group in the run so far.
 func (s *State) GroupCost(id string) budget.USD {
 	if g := s.groups[id]; g != nil {
-		return g.ledger.Spent()
+		return g.cost
 	}
 	return 0
 }

@@ -120,8 +120,7 @@ func (s *State) finish(key string, cost budget.USD, tokens int64, charged bool) 
 	}
 }
 
-// admits returns the limit that does not allow a job now, or nil. Of the money of its group a job gets a part that is
-// there.
+// admits returns the limit that does not allow a job now, or nil.
 func (s *State) admits(j job) error {
 	now := s.purse(j)
 	run := *now.run
@@ -146,7 +145,7 @@ func (s *State) jobCap(key string, most budget.USD) (budget.USD, error) {
 // purse holds the ledgers that pay for a job.
 type purse struct {
 	run, wave *budget.Ledger // wave is nil if only the run's limits hold
-	group     *budget.Ledger // of the task's group, without a limit; nil: it has no group
+	group     *group         // of the task; nil: it has none
 }
 
 func (s *State) purse(j job) purse {
@@ -155,13 +154,9 @@ func (s *State) purse(j job) purse {
 		p.wave = s.waveLedger(j.wave)
 	}
 	if i, ok := s.Index(j.task); ok {
-		if g := s.groupOf(i); g != nil {
-			p.group = &g.ledger
-		}
+		p.group = s.groupOf(i)
 	} else if at := strings.LastIndexByte(j.task, '['); at > 0 { // an item that the list does not have, or not yet
-		if g := s.group(j.task[:at]); g != nil {
-			p.group = &g.ledger
-		}
+		p.group = s.group(j.task[:at])
 	}
 	return p
 }
@@ -177,9 +172,6 @@ func (p purse) reserve(j job) error {
 	if err != nil && p.wave != nil {
 		p.wave.Commit(j.key, 0, 0, false)
 	}
-	if err == nil && p.group != nil {
-		err = p.group.Reserve(j.key, j.cap, false)
-	}
 	return err
 }
 
@@ -190,7 +182,7 @@ func (p purse) correct(was, cost budget.USD, tokens int64) {
 		p.wave.Correct(was, cost, 0)
 	}
 	if p.group != nil {
-		p.group.Correct(was, cost, 0)
+		p.group.cost += cost - was
 	}
 }
 
@@ -200,11 +192,7 @@ func (p purse) commit(key string, cost budget.USD, tokens int64, charged bool) {
 	if p.wave != nil {
 		p.wave.Commit(key, cost, 0, false)
 	}
-	switch {
-	case p.group == nil:
-	case p.group.Holds(key):
-		p.group.Commit(key, cost, 0, false)
-	default: // the task joined its group after the start of the job
-		p.group.Spend(cost, 0)
+	if p.group != nil {
+		p.group.cost += cost
 	}
 }

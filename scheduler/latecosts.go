@@ -120,8 +120,6 @@ func needsCosts(s *State, b event.Body) bool {
 		return isMoneyStop(&b.Stop)
 	case event.CounselSkipped:
 		return b.Reason == noMoneyForPanel
-	case event.ItemsFailed:
-		return true
 	}
 	return false
 }

@@ -124,7 +124,7 @@ func listState(s *State) string {
 		s.Ledger.Iterations())
 	for k := range s.Plan.Groups {
 		p := &s.Plan.Groups[k]
-		out += fmt.Sprintln(p.ID, p.Known, p.Tasks, s.GroupTally(p), s.groups[p.ID].running, s.groups[p.ID].waiting)
+		out += fmt.Sprintln(p.ID, p.Known, p.Tasks, s.GroupTally(p), s.groups[p.ID].running)
 	}
 	for i := range s.Tasks {
 		t := &s.Tasks[i]

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"slices"
 	"time"
 
 	"wavex/budget"
@@ -21,41 +20,29 @@ const leastPanel = panelCap / 4
 
 const noMoneyForPanel = "no money left for a panel"
 
-// keptMoney is the money that panels wait for: that of the run, or only that of groups.
-type keptMoney struct {
-	run    bool
-	groups []*group // one for each panel; nil: it waits for no group's money
-}
-
-// from reports whether an agent's attempt at a task of a group, or of none, would take such money.
-func (k keptMoney) from(g *group) bool { return k.run || g != nil && slices.Contains(k.groups, g) }
-
-// decidePanels returns the start of the first panel that is due and waits for no money, or its skip.
-func decidePanels(s *State) (body event.Body, kept keptMoney) {
+// decidePanels returns the start of the first panel that is due and waits for no money, or its skip. wait reports
+// whether panels are due and wait for money.
+func decidePanels(s *State) (body event.Body, wait bool) {
 	for _, i := range s.queue.panels {
-		run, group := s.panelMoney(int(i))
-		if !run && group == nil {
-			return decidePanel(s, int(i)), keptMoney{}
+		if !s.panelWaits(int(i)) {
+			return decidePanel(s, int(i)), false
 		}
-		kept.run, kept.groups = kept.run || run, append(kept.groups, group)
+		wait = true
 	}
-	return nil, kept
+	return nil, wait
 }
 
-// panelMoney returns the money that work holds and the panel of task i waits for: that of the run or the wave, and that
-// of the task's group.
-func (s *State) panelMoney(i int) (run bool, of *group) {
+// panelWaits reports whether the panel of task i waits for money of the run or the wave that work holds.
+func (s *State) panelWaits(i int) bool {
 	if !s.Config.Counsel || s.Running() == 0 && !s.lightRunning {
-		return false, nil
+		return false
 	}
 	for _, l := range []*budget.Ledger{&s.Ledger, s.waveLedger(s.Tasks[i].Wave)} {
-		run = run || !l.Limits().NoUSD && l.Available() < min(leastPanel, l.Limits().USD-l.Spent())
+		if !l.Limits().NoUSD && l.Available() < min(leastPanel, l.Limits().USD-l.Spent()) {
+			return true
+		}
 	}
-	if g := s.groupOf(i); g != nil && g.plan.BudgetUSD > 0 &&
-		g.available() < min(leastPanel, g.plan.BudgetUSD-g.ledger.Spent()) {
-		of = g
-	}
-	return run, of
+	return false
 }
 
 // decidePanel convenes a panel for a stuck task, or returns why it is skipped or the stop at a limit.
@@ -67,9 +54,6 @@ func decidePanel(s *State, i int) event.Body {
 	cap, short := s.share(t.Wave, 1, panelCap)
 	if short != nil { // a retry would get nothing either, and a resume with more money begins with the panel
 		return event.Draining{Stop: s.limitStop(short)}
-	}
-	if g := s.groupOf(i); g != nil && g.plan.BudgetUSD > 0 {
-		cap = min(cap, g.available())
 	}
 	ev := event.CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap,
 		Thorough: t.Stuck >= 3}

@@ -49,35 +49,6 @@ func TestPanelWaitsForReservedMoney(t *testing.T) {
 	}
 }
 
-// Only the tasks of a group wait with a panel that needs the money of their group.
-func TestPanelWaitsForTheMoneyOfItsGroup(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, `{"name": "p", "version": 1, "tasks": [{"id": "g", "foreach": {"items": ["x", "y", "z"],
-		"budgetUSD": 2}, "subject": "Do ${item}"}, {"id": "a", "subject": "a"}]}`))
-	s.Config = testConfig()
-	s.Ledger = budget.NewLedger(s.Config.Limits)
-	s.Limiter = newLimiter(4)
-	x, y, a := 0, 1, len(s.Tasks)-1
-	g := s.groupOf(x)
-	if g == nil || s.groupOf(a) != nil {
-		t.Fatalf("the tasks are %+v", s.Plan.Tasks)
-	}
-	s.move(y, event.InProgress)
-	s.occupy(y, 0)
-	if err := s.purse(job{task: s.Plan.Tasks[y].ID}).reserve(job{key: "y", cap: 19 * budget.Dollar / 10}); err != nil {
-		t.Fatal(err)
-	}
-	s.move(x, event.Advising)
-	body, kept := decidePanels(s)
-	if body != nil || !kept.from(g) || kept.from(nil) {
-		t.Errorf("%+v, keeps %+v", body, kept)
-	}
-	s.purse(job{task: s.Plan.Tasks[y].ID}).commit("y", budget.Dollar, 0, true)
-	if body, _ = decidePanels(s); body.(event.CounselStarted).Cap != budget.Dollar {
-		t.Errorf("%+v", body)
-	}
-}
-
 // A run that has no money for a panel stops, and the resume with more begins with the panel.
 func TestPanelAfterMoreMoney(t *testing.T) {
 	t.Parallel()

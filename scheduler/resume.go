@@ -86,20 +86,18 @@ func (s *State) retriedTasks(c event.Config) []string {
 
 // StaysFailed reports whether a task failed, and runs again in a resume only if it is edited or named.
 func (s *State) StaysFailed(i int) bool {
-	return s.Tasks[i].Status == event.Failed && !s.IsAllowed(i) && !s.Tasks[i].OverBudget && !s.canGoOn(i, s.Config)
+	return s.Tasks[i].Status == event.Failed && !s.IsAllowed(i) && !s.canGoOn(i, s.Config)
 }
 
 // canGoOn reports whether the obstacle of a failed or blocked task is gone, or may be: the limit that it met is higher
 // with a configuration, or a pre-check refused it.
 func (s *State) canGoOn(i int, c event.Config) bool {
-	t, own, g := &s.Tasks[i], s.Plan.Tasks[i].BudgetUSD, s.groupOf(i)
+	t, own := &s.Tasks[i], s.Plan.Tasks[i].BudgetUSD
 	switch {
 	case t.Status == event.Blocked:
 		return t.Challenge != nil && !t.Challenge.Go
 	case t.Status != event.Failed || t.Stop != nil:
 		return false
-	case t.OverBudget:
-		return g == nil || g.plan.BudgetUSD == 0 || g.available() >= budget.MinReservation
 	case t.Next == "continue": // only its own budget fails a task whose attempt used up its cap
 		return own == 0 || own-t.Cost >= min(own, budget.MinReservation)
 	}

@@ -245,33 +245,3 @@ func checkResume(t *rapid.T, s *State, events []event.Event) {
 		}
 	}
 }
-
-// An item that failed without money goes on when its list has more. Until then no resume repeats the tasks that used
-// the outputs of the list.
-func TestResumeOfAListWithoutMoney(t *testing.T) {
-	t.Parallel()
-	text := func(limit string) string {
-		return planText(`{"id":"g","subject":"x","verify":["true"],"output":{"type":"object"},
-			"foreach":{"items":["a","b"],"allowFailures":1`+limit+`}}`,
-			`{"id":"d","command":"cat ${tasks.g.outputs}","output":{"type":"object"}}`)
-	}
-	costly := listOutput(`["x"]`)
-	costly.Cost = 2 * budget.Dollar
-	results := map[string][]runner.Result{"g[a]": {costly}, "g[b]": {listOutput(`["y"]`)}, "d": {listOutput(`[]`)}}
-	s := &sessions{plan: text(`,"budgetUSD":2`), config: resumeConfig(event.Waves, "")}
-	s.config.Parallel, s.config.AcceptAssumptions = 1, true
-	if starts, end := s.run(t, 9, results); fmt.Sprint(starts) != "[g[a] d]" || end.Status != event.RunComplete {
-		t.Fatalf("the first session ran %v, ended as %+v", starts, end)
-	}
-	if starts, end := s.run(t, 9, results); len(starts) != 0 || end.Tasks != (event.Counts{Completed: 2, Failed: 1}) {
-		t.Errorf("with the same budget it ran %v, ended as %+v", starts, end)
-	}
-	for _, limit := range []string{`,"budgetUSD":3`, ""} {
-		more := *s
-		more.plan = text(limit)
-		if starts, end := more.run(t, 9, results); fmt.Sprint(starts) != "[g[b] d]" || end.Status != event.RunComplete ||
-			end.Tasks.Failed != 0 {
-			t.Errorf("with the budget %q it ran %v, ended as %+v", limit, starts, end)
-		}
-	}
-}

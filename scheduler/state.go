@@ -55,7 +55,6 @@ type Task struct {
 	Started         time.Time     // of the running attempt
 	RootCause       string        // for a blocked task: the failed task
 	Stop            *event.Stop   // the breaker that stopped this failed task; nil: none did
-	OverBudget      bool          // it failed because the budget of its group is used up
 	outOfRetries    bool          // it failed because its retries are used up
 	unmet           unmetChecks
 	ApprovedAttempt int // the attempt whose retry a person agreed to

@@ -147,7 +147,7 @@ func eventsOf(task, key string) []event.Body {
 func eventsWithoutKey(task string) []event.Body {
 	tasks := []string{task}
 	return []event.Body{
-		event.CounselSkipped{Task: task}, event.ItemsFailed{Group: "g", Items: []event.FailedItem{{Task: task}}},
+		event.CounselSkipped{Task: task},
 		event.CounselStarted{Task: task, Panel: 1}, event.CounselEnded{Task: task, Panel: 1},
 		event.IntegrationEnded{Wave: 1, Completed: tasks, Users: tasks,
 			Reopened: []event.Reopened{{Task: task, Status: event.Failed, Blocked: tasks}}},

@@ -39,13 +39,13 @@ var bodies = []Body{
 	CounselStarted{}, CounselEnded{}, CounselSkipped{}, PrecheckStarted{}, PrecheckEnded{},
 	IntegrationStarted{}, IntegrationEnded{}, DeliveryStarted{}, DeliveryEnded{},
 	CriteriaStarted{}, CriteriaEnded{}, ReviewStarted{}, ReviewEnded{}, ReviewSkipped{}, TasksAdded{},
-	ItemsAdded{}, ItemsFailed{}, GateEnded{},
+	ItemsAdded{}, GateEnded{},
 	Asked{}, Answered{},
 	RequestOpened{}, CallStarted{}, CallEnded{}, StageEnded{},
 }
 
 // removed holds the names of types of events that only an older wavex makes.
-var removed = []string{"spare_started", "spare_ended", "wave_warmed"}
+var removed = []string{"spare_started", "spare_ended", "wave_warmed", "items_failed"}
 
 // Removed is the record of an older wavex about work that this one does not do.
 type Removed struct {

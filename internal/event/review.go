@@ -65,19 +65,6 @@ type ItemsAdded struct {
 	Tasks []string          `json:"tasks"` // of the items, in their order
 }
 
-// ItemsFailed fails tasks of a list for which the budget of the list has no money left.
-type ItemsFailed struct {
-	Group  string       `json:"group"` // the task of the plan file
-	Reason string       `json:"reason"`
-	Items  []FailedItem `json:"items"`
-}
-
-// FailedItem is a task that failed without an attempt.
-type FailedItem struct {
-	Task    string   `json:"task"`
-	Blocked []string `json:"blocked,omitempty"` // tasks that can no longer start
-}
-
 // GateEnded is the last decision before the end: whether the run is complete.
 type GateEnded struct {
 	Passed  bool     `json:"passed"`
@@ -97,5 +84,4 @@ func (ReviewEnded) Type() string   { return "review_ended" }
 func (ReviewSkipped) Type() string { return "review_skipped" }
 func (TasksAdded) Type() string    { return "tasks_added" }
 func (ItemsAdded) Type() string    { return "items_added" }
-func (ItemsFailed) Type() string   { return "items_failed" }
 func (GateEnded) Type() string     { return "gate_ended" }

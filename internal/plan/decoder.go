@@ -122,6 +122,10 @@ func (s *objectType[T]) decode(d *decoder, v *T, t source.Token) (fieldSet, bool
 		i, ok := s.index[name.Text]
 		switch {
 		case value.Kind == source.KindBad:
+		case !ok && s.label == "a foreach" && name.Text == "budgetUSD":
+			d.errorf(name.At, CodeUnknownField, "budgetUSD of a list was removed: "+
+				"give it to the task, for each of its tasks, or limit the run with --budget")
+			d.src.Skip(value)
 		case !ok:
 			d.errorf(name.At, CodeUnknownField, "unknown field %s in %s%s", source.Quote(name.Text), s.label,
 				suggestField(name.Text, s.names()))

@@ -103,7 +103,7 @@ func (x *expansion) add(i int, t Task) (other int) {
 func (x *expansion) group(i int, f *foreach) {
 	template := &x.plan.Tasks[i]
 	g := Group{ID: template.ID, List: f.String(), MaxItems: f.maxItems, Parallel: f.parallel, AllowFailures: f.allow,
-		BudgetUSD: f.budget, Tasks: []int{}, Steps: len(x.steps[i]), Estimate: template.Estimate}
+		Tasks: []int{}, Steps: len(x.steps[i]), Estimate: template.Estimate}
 	for k := range x.steps[i] {
 		g.Estimate.Seconds += x.steps[i][k].Estimate.Seconds
 		g.Estimate.USD += x.steps[i][k].Estimate.USD

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"wavex/budget"
 	"wavex/internal/plan/reference"
 	"wavex/internal/plan/source"
 )
@@ -28,7 +27,6 @@ type foreach struct {
 	maxItems int
 	parallel int // most of its tasks at once; 0: no limit of its own
 	allow    string
-	budget   budget.USD // of all its tasks together; 0: none
 }
 
 func foreachFields() []field[foreach] {
@@ -53,9 +51,6 @@ func foreachFields() []field[foreach] {
 		}},
 		{"parallel", func(d *decoder, f *foreach, t source.Token) { f.parallel, _ = d.count(t, 1) }},
 		{"allowFailures", func(d *decoder, f *foreach, t source.Token) { d.allowFailures(f, t) }},
-		{"budgetUSD", func(d *decoder, f *foreach, t source.Token) {
-			d.positiveUSD(&f.budget, t, "a share of the run's budget")
-		}},
 		{"maxItems", func(d *decoder, f *foreach, t source.Token) {
 			if n, ok := d.count(t, 1); ok {
 				f.maxItems = n
@@ -90,36 +85,18 @@ func (d *decoder) readForeach(t source.Token) {
 	d.foreach[d.task] = f
 }
 
-// allowFailures reads a number of items, or a share of them: 3 or "10%".
+// allowFailures reads a number of items.
 func (d *decoder) allowFailures(f *foreach, t source.Token) {
-	if t.Kind == source.KindNumber {
-		if n, ok := d.count(t, 0); ok {
-			f.allow = strconv.Itoa(n)
-		}
-		return
+	if t.Kind == source.KindString && strings.HasSuffix(t.Text, "%") {
+		d.errorf(t.At, CodeBadValue, "a share of the items was removed: write a number of items, like 3")
+	} else if n, ok := d.count(t, 0); ok {
+		f.allow = strconv.Itoa(n)
 	}
-	if t.Kind != source.KindString {
-		d.wrongType(t, `a number of items, or a share like "10%"`)
-		return
-	}
-	share, isShare := strings.CutSuffix(t.Text, "%")
-	if n, err := strconv.ParseUint(share, 10, 8); err != nil || n > 100 || !isShare {
-		d.errorf(t.At, CodeBadValue, `%s is no share; write a number of items, or a share like "10%%"`, source.Quote(t.Text))
-		return
-	}
-	f.allow = t.Text
 }
 
 // AllowedFailures returns how many items of a group may fail: the group is complete nevertheless.
 func (g *Group) AllowedFailures() int {
-	share, isShare := strings.CutSuffix(g.AllowFailures, "%")
-	n, err := strconv.Atoi(share)
-	switch {
-	case err != nil: // the field is not given
-		return 0
-	case isShare:
-		return n * len(g.Tasks) / 100
-	}
+	n, _ := strconv.Atoi(g.AllowFailures) // 0 if the field is not given
 	return n
 }
 

@@ -30,12 +30,9 @@ type Group struct {
 	MaxItems      int    `json:"-"`
 	List          string `json:"-"` // where the list comes from, for people
 
-	CostUSD   float64 `json:"cost_usd"`
-	BudgetUSD float64 `json:"budget_usd,omitempty"` // of all its tasks together; 0: none of its own
-
-	Cost   budget.USD `json:"-"` // CostUSD
-	Budget budget.USD `json:"-"` // BudgetUSD
-	Row    GroupRow   `json:"-"`
+	CostUSD float64    `json:"cost_usd"`
+	Cost    budget.USD `json:"-"` // CostUSD
+	Row     GroupRow   `json:"-"`
 }
 
 // GroupRow holds the figures of a group's row in tables, which come from its tasks.
@@ -60,7 +57,7 @@ func GroupOf(s *scheduler.State, p *plan.Group) Group {
 		Failed: t.Failed + t.Blocked, Blocked: t.Blocked, Running: t.Running,
 		Waiting:       t.Unfinished() - t.Verified - t.Running,
 		AllowFailures: p.AllowFailures, MaxItems: p.MaxItems, List: p.List,
-		CostUSD: s.GroupCost(p.ID).Float(), BudgetUSD: p.BudgetUSD.Float(), Cost: s.GroupCost(p.ID), Budget: p.BudgetUSD}
+		CostUSD: s.GroupCost(p.ID).Float(), Cost: s.GroupCost(p.ID)}
 }
 
 // Stopped returns the group of a run at which no process works: what ran waits.
@@ -88,9 +85,6 @@ func (g Group) String() string {
 	if g.Failed > 0 && g.AllowFailures != "" {
 		l += fmt.Sprintf(" (the plan allows %s)", g.AllowFailures)
 	}
-	if g.BudgetUSD > 0 {
-		l += fmt.Sprintf(", $%.2f of $%.2f", g.CostUSD, g.BudgetUSD)
-	}
 	return l
 }
 
@@ -111,15 +105,6 @@ func (g Group) Progress() (done, others string) {
 		}
 	}
 	return fmt.Sprintf("%d/%d", g.Completed, g.Items), strings.Join(parts, ", ")
-}
-
-// Money returns the cost of a group, with its budget if it has one: "$1.20 of $5".
-func (g Group) Money() string {
-	text := g.Cost.Spent()
-	if g.Budget > 0 {
-		text += " of " + g.Budget.String()
-	}
-	return text
 }
 
 // rowText returns the last cell of a group's row.

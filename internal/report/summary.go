@@ -219,9 +219,6 @@ func newTask(s *scheduler.State, i int) Task {
 	if t.Stop != nil {
 		out.Breaker, out.Reason = t.Stop.Breaker, t.Stop.Reason
 	}
-	if t.OverBudget {
-		out.Reason = "over budget: that of " + p.Group + " is used up"
-	}
 	if t.Status == event.Blocked && t.Challenge != nil && !t.Challenge.Go {
 		out.Reason = "refused by the pre-check: " + t.Challenge.Reason
 	}

@@ -76,9 +76,6 @@ func (f *failures) add(s *scheduler.State, id string, row int) {
 	if t.Stop != nil {
 		reason = cmp.Or(reason, t.Stop.Reason)
 	}
-	if t.OverBudget {
-		reason, output = "the budget of its list is used up", ""
-	}
 	f.kept = append(f.kept, failure{task: id, head: taskLabel(s, id) + "  " + fitText(reason),
 		output: report.OutputLines(id, output), row: row})
 	f.kept = f.kept[max(len(f.kept)-maxKeptFailures, 0):]

@@ -69,5 +69,5 @@ func listLine(g report.Group, ascii bool) string {
 	if others != "" {
 		done += ", " + others
 	}
-	return fmt.Sprintf("  %s %s  %s", textfmt.Fit(g.ID, 60, ascii), done, g.Money())
+	return fmt.Sprintf("  %s %s  %s", textfmt.Fit(g.ID, 60, ascii), done, g.Cost.Spent())
 }

@@ -53,9 +53,6 @@ func runEventLines(b event.Body, s *scheduler.State) (lines []string, m mark) {
 			fitText(b.Origin), strings.Join(names, ", "))}, markRetry
 	case event.ItemsAdded:
 		return []string{itemsText(b)}, markRetry
-	case event.ItemsFailed:
-		return []string{fmt.Sprintf("%s: %s fail without an attempt", fitText(b.Reason),
-			report.Plural(len(b.Items), "task", "tasks"))}, markBad
 	case event.GateEnded:
 		return gateEndedLines(b)
 	case event.IntegrationEnded:

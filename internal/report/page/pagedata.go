@@ -105,9 +105,8 @@ type List struct {
 	Blocked   int    `json:"blocked,omitempty"`
 	Waiting   int    `json:"waiting,omitempty"`
 	Cost      int64  `json:"cost"`
-	Budget    int64  `json:"budget,omitempty"` // 0: none of its own
-	Wave      int    `json:"wave,omitempty"`   // of a list that is not known: behind its blockers
-	Blockers  []int  `json:"on,omitempty"`     // of a list that is not known: task indexes
+	Wave      int    `json:"wave,omitempty"` // of a list that is not known: behind its blockers
+	Blockers  []int  `json:"on,omitempty"`   // of a list that is not known: task indexes
 }
 
 // Activity is an attempt or a panel under way.
@@ -269,7 +268,7 @@ func newTask(s *scheduler.State, t *report.Task, i int) Task {
 func newList(s *scheduler.State, g report.Group) List {
 	l := List{ID: textfmt.Line(g.ID), From: textfmt.Line(g.List), Known: g.Known, Most: g.MaxItems, Items: g.Items,
 		Completed: g.Completed, Verified: g.Verified, Running: g.Running, Failed: g.Failed - g.Blocked, Blocked: g.Blocked,
-		Waiting: g.Waiting, Cost: int64(g.Cost), Budget: int64(g.Budget)}
+		Waiting: g.Waiting, Cost: int64(g.Cost)}
 	if g.Known {
 		return l
 	}

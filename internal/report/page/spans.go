@@ -130,9 +130,6 @@ func (w *spanBuilder) event(e event.Event) {
 		for _, a := range b.Tasks {
 			w.note(at, "info", a.ID, "added to the plan, for "+a.For)
 		}
-	case event.ItemsFailed:
-		w.note(at, "warning", "", fmt.Sprintf("%s: %s fail without an attempt", b.Reason,
-			report.Plural(len(b.Items), "task", "tasks")))
 	case event.ItemsAdded:
 		w.note(at, "info", "", fmt.Sprintf("the list of %s has %s", b.Group, report.Plural(len(b.Items), "item", "items")))
 	case event.GateEnded:

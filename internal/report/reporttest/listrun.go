@@ -15,7 +15,7 @@ import (
 const listPlan = `{"name":"migrate","tasks":[
 	{"id":"find","subject":"Find the users of the old log","verify":["true"],"output":{"type":"object"}},
 	{"id":"migrate","subject":"Migrate ${item}","verify":["true"],"blockedBy":[],
-	 "foreach":{"items":["a.go","b.go","c.go","d.go","e.go","f.go"],"allowFailures":1,"budgetUSD":5}},
+	 "foreach":{"items":["a.go","b.go","c.go","d.go","e.go","f.go"],"allowFailures":1}},
 	{"id":"audit","foreach":["x","y"],"steps":[{"name":"look","subject":"Look at ${item}","verify":["true"]},
 	 {"name":"confirm","subject":"Confirm what is wrong in ${item}","verify":["true"]}]},
 	{"id":"none","subject":"Do ${item}","foreach":[],"verify":["true"]},

@@ -46,7 +46,7 @@ function listRow(l) {
     h("td", {}, h("button", { type: "button", class: "open", "aria-expanded": String(on), disabled: !l.tasks.length }, sign(on ? "▾ " : "▸ "), l.id)),
     h("td", { class: "subject" }, listText(l), h("span", { class: "why" }, l.from)),
     h("td", { class: "num opt" }, waves.length === 1 ? waves[0] : "–"), h("td", { class: "num" }, sum((t) => t.attempts) || "–"), h("td", { class: "num opt" }, sum((t) => t.panels) || "–"),
-    h("td", { class: "num" }, money(l.cost), l.budget ? h("span", { class: "why" }, "of " + limitOf(l.budget)) : null),
+    h("td", { class: "num" }, money(l.cost)),
     h("td", { class: "num opt" }, count(sum((t) => total(t.tokens)))), h("td", { class: "num opt" }, sum((t) => t.took) ? took(sum((t) => t.took)) : "–"));
   if (l.tasks.length) row.addEventListener("click", (e) => { if (!getSelection().toString() || e.target.closest("button")) foldList(l, !on); });
   return row;
