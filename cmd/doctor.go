@@ -14,7 +14,6 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/agent"
-	"wavex/internal/claude/statement"
 	"wavex/internal/claude/support"
 	"wavex/internal/doctor"
 	"wavex/internal/event"
@@ -139,7 +138,6 @@ type diagnosis struct {
 	planChecks       []doctor.Check // about the plan
 	probeUSD         *float64
 	statementResults []statementResult
-	support          statement.SupportSet // about the CLI
 }
 
 // readPlan checks the plan. It reports a plan with mistakes, and doctor continues without it.
@@ -250,7 +248,6 @@ func (d *diagnosis) agent(ctx context.Context) (checks []doctor.Check, argv []st
 	if cli.Status != doctor.Fail {
 		argv = []string{p.Path}
 		found := d.statements(ctx, p)
-		d.support = found.Support
 		checks = append(checks, doctor.Statements(found))
 	}
 	return append(checks, doctor.Login(d.env, runtime.GOOS == "darwin"), doctor.Bypass(bypassTasks(d.plan), isRoot(),

@@ -46,7 +46,7 @@ func (d *diagnosis) probe(ctx context.Context, argv []string) doctor.Check {
 		q.Model = d.plan.Defaults.Model
 	}
 	who := &claude.Agent{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil)}, Argv: argv,
-		Run: "doctor-" + runlog.NewID(time.Now()), Prices: prices, Support: d.support}
+		Run: "doctor-" + runlog.NewID(time.Now()), Prices: prices}
 	a := who.Ask(ctx, q)
 	usd := a.Cost.Float()
 	d.probeUSD = &usd

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/agent"
-	"wavex/internal/claude/statement"
 	"wavex/internal/event"
 	"wavex/internal/proc"
 	"wavex/internal/rehearse"
@@ -59,5 +58,5 @@ func standIn() (agent.Agent, error) {
 	if err != nil {
 		return agent.Agent{}, fmt.Errorf("finding wavex itself: %w", err)
 	}
-	return agent.Agent{Name: agent.Rehearsal, Argv: []string{self, "agent"}, Support: statement.StandIn()}, nil
+	return agent.Agent{Name: agent.Rehearsal, Argv: []string{self, "agent"}}, nil
 }

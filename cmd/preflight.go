@@ -95,7 +95,7 @@ func checkCLI(ctx context.Context, a *agent.Agent, env []string, std Stdio) (sup
 	if n := cli.Notice(); n != "" {
 		fmt.Fprintln(std.Err, "wavex: warning: "+n)
 	}
-	a.Argv, a.Support = []string{p.Path}, cli.Support
+	a.Argv = []string{p.Path}
 	return p, nil
 }
 

@@ -7,6 +7,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -105,7 +106,7 @@ func TestWrapperIsProbedOnce(t *testing.T) {
 	}
 	before := contents(t, kept)
 	e = r.wavexEnv(env, "doctor").end()
-	if e.exit != 0 || !strings.Contains(e.stdout, "of 25 statements") {
+	if e.exit != 0 || !strings.Contains(e.stdout, fmt.Sprintf("of %d statements", len(statement.All()))) {
 		t.Errorf("exit %d\n%s%s", e.exit, e.stdout, e.stderr)
 	}
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: fileWriters(1)})

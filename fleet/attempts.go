@@ -53,7 +53,7 @@ func (h *workerHost) local(req *wire.Request, dir loop.Dir, observe func(runner.
 	}
 	// Without a Person, calls that one would decide on are denied.
 	return &runner.Local{Host: host, Agent: &claude.Agent{Host: host, Name: a.Name, Argv: a.Argv, Find: a.Find,
-		Run: h.mark, Prices: prices, Support: a.Support,
+		Run: h.mark, Prices: prices,
 		Judge: func(t runner.TurnRequest) policy.Judge { return policy.New(t.Policy) }}}, nil
 }
 

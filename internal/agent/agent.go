@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"wavex/counsel"
-	"wavex/internal/claude/statement"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/rehearse"
@@ -30,7 +29,6 @@ type Agent struct {
 	Argv     []string
 	Find     func() (string, error) // as in claude.Agent
 	Scenario *rehearse.Scenario     // nil means that the rehearsal agent chooses by itself
-	Support  statement.SupportSet   // on the program; nil means that nothing is known
 }
 
 // IsRehearsal reports whether it is the rehearsal agent.

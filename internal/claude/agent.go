@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wavex/internal/claude/statement"
 	"wavex/internal/policy"
 	"wavex/runner"
 )
@@ -31,9 +30,6 @@ type Agent struct {
 	Name string
 	// Run is the run id that marks the processes of Ask; attempts have their own.
 	Run string
-	// Support holds the verdicts on the statements that wavex relies on. For a statement that does not
-	// hold, wavex uses the fallback. If nil, it uses every fallback.
-	Support statement.SupportSet
 	// Judge returns the judge of the tool calls of a turn; nil: the policy has no objection to any call.
 	Judge func(runner.TurnRequest) policy.Judge
 	// Person decides on calls that the policy leaves to a person, and says why it denies one; nil: all are denied. It

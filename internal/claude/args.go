@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"wavex/budget"
-	"wavex/internal/claude/statement"
 	"wavex/internal/loop"
 	"wavex/internal/safefile"
 	"wavex/runner"
@@ -62,12 +61,8 @@ func sessionFlags(session string, resume bool) []string {
 // the user's own settings. The CLI skips a rule that it cannot parse and applies the others.
 func (t *turn) flags() (args, rules []string, err error) {
 	s := t.req.Settings
-	args = append([]string{}, protocolFlags...)
 	mode := cmp.Or(s.PermissionMode, "acceptEdits")
-	args = append(args, "--permission-mode", mode)
-	if t.Support.Holds(statement.MovesSections) {
-		args = append(args, excludeSectionsFlag)
-	}
+	args = append(slices.Clone(protocolFlags), excludeSectionsFlag, "--permission-mode", mode)
 	rules = checkRules(t.req.Checks)
 	var others []string
 	for _, r := range s.AllowedTools {

@@ -21,7 +21,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"wavex/budget"
-	"wavex/internal/claude/statement"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
@@ -507,7 +506,8 @@ func TestChildEnvironment(t *testing.T) {
 	d := readDump(t, file)
 	want := []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
 		"--include-partial-messages",
-		"--permission-mode", "acceptEdits", "--allowedTools", "Read,Grep", "--disallowedTools", "WebFetch", "WebSearch",
+		excludeSectionsFlag, "--permission-mode", "acceptEdits", "--allowedTools", "Read,Grep", "--disallowedTools",
+		"WebFetch", "WebSearch",
 		"ListAgents", "SendMessage", "--strict-mcp-config",
 		"--max-turns", "7", "--model", "opus", "--fallback-model", "sonnet,haiku",
 		"--agent", "general-purpose", "--setting-sources", "user,project", "--append-system-prompt", "be brief",
@@ -557,7 +557,7 @@ func TestArguments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.Join(got[len(protocolFlags):], " ")
+		return strings.Join(got[len(protocolFlags)+1:], " ")
 	}
 	for _, tc := range []struct {
 		settings plan.Settings
@@ -585,10 +585,9 @@ func TestArguments(t *testing.T) {
 			t.Errorf("arguments = %s\nwant %s", got, tc.want)
 		}
 	}
-	at := &turn{Agent: &Agent{Support: statement.SupportSet{statement.MovesSections: statement.Holds}},
-		req: runner.TurnRequest{Settings: plan.Settings{AllowedTools: []string{"Read,Grep"}}}}
+	at := &turn{Agent: &Agent{}, req: runner.TurnRequest{Settings: plan.Settings{AllowedTools: []string{"Read,Grep"}}}}
 	if got, _, err := at.flags(); err != nil || strings.Join(got[len(protocolFlags):], " ") !=
-		"--permission-mode acceptEdits --exclude-dynamic-system-prompt-sections --allowedTools Read,Grep "+without+
+		"--exclude-dynamic-system-prompt-sections --permission-mode acceptEdits --allowedTools Read,Grep "+without+
 			" --strict-mcp-config" {
 		t.Errorf("arguments = %s, %v", got, err)
 	}

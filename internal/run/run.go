@@ -54,7 +54,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: r.agentEnv(),
 		Rehearsal: r.opts.Agent.IsRehearsal(), Redactor: r.opts.Redactor, Observe: r.observe, Wall: r.opts.Wall}
 	cli := &claude.Agent{Host: host, Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Find: r.opts.Agent.Find,
-		Run: r.config.Run, Prices: r.opts.Prices, Support: r.opts.Agent.Support,
+		Run: r.config.Run, Prices: r.opts.Prices,
 		Judge: func(t runner.TurnRequest) policy.Judge { return policy.New(t.Policy) }}
 	cli.Person = r.person(c)
 	if g := r.opts.Grace; g > 0 {

@@ -20,7 +20,6 @@ import (
 	"wavex/fleet/worker"
 	"wavex/internal/agent"
 	"wavex/internal/claude"
-	"wavex/internal/claude/statement"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
@@ -89,7 +88,7 @@ func newWorker(p *place, mark string, a runner.Agent) *worker.Worker {
 				return &runner.Local{Host: host, Agent: a}, nil
 			}
 			return &runner.Local{Host: host, Agent: &claude.Agent{Host: host, Name: agent.Rehearsal, Argv: self("agent"),
-				Run: mark, Prices: prices, Support: statement.StandIn(),
+				Run: mark, Prices: prices,
 				Judge: func(t runner.TurnRequest) policy.Judge { return policy.New(t.Policy) }}}, nil
 		}})
 }
@@ -147,8 +146,8 @@ func coordinate(ctx context.Context, text string) error {
 		Heartbeat: p.Heartbeat}
 	c.Agent, c.Isolation, c.Counsel, c.Review, c.Judge = agent.Rehearsal, event.Isolated, false, "off", false
 	c.Limits = budget.Limits{USD: p.Budget, NoIterations: true}
-	o := run.Options{Plan: pl, Config: c, Agent: agent.Agent{Name: agent.Rehearsal, Argv: self("agent"),
-		Support: statement.StandIn()}, Prices: prices, Redactor: secret.New(os.Environ()), Err: os.Stderr, Notices: true,
+	o := run.Options{Plan: pl, Config: c, Agent: agent.Agent{Name: agent.Rehearsal, Argv: self("agent")},
+		Prices: prices, Redactor: secret.New(os.Environ()), Err: os.Stderr, Notices: true,
 		Fleet: fleet.On(client, p.key(), p.Bare)}
 	if events, err := runlog.Read(c.Loop); err == nil && len(events) > 0 {
 		o.Resume, o.JournalLen = true, len(events)

@@ -102,9 +102,6 @@ func (f *fake) misbehaves() (code int, ends bool) {
 // open opens or resumes a session.
 func (f *fake) open() (code int, ends bool) {
 	f.system = f.flags["--append-system-prompt"]
-	if _, moved := f.flags["--exclude-dynamic-system-prompt-sections"]; !moved || f.lies(statement.MovesSections) {
-		f.system += "\nWorking directory: " + f.dir
-	}
 	f.session = f.flags["--session-id"]
 	if f.falseStatement == "renames" && f.session != "" {
 		f.session = "another"

@@ -8,12 +8,6 @@ import (
 	"wavex/internal/claude/statement"
 )
 
-// refused reports whether a process ended because the CLI does not have a flag.
-func refused(err error, flag string) bool {
-	return errors.Is(err, ErrEnded) &&
-		strings.Contains(err.Error(), "unknown option") && strings.Contains(err.Error(), flag)
-}
-
 // probeSessionID opens a session with the id of an existing one.
 func (b *prober) probeSessionID(ctx context.Context) error {
 	if b.workCost == 0 {
@@ -77,26 +71,6 @@ func (b *prober) probeTaskTools(ctx context.Context) error {
 	exit, err := t.waitExit(ctx)
 	if err == nil {
 		b.decide(statement.EndsOnTerm, exit.Code == 143 || exit.Signal == "SIGTERM", "exit status %d", exit.Code)
-	}
-	return err
-}
-
-// probeSections looks for the path of the folder in the system prompt.
-func (b *prober) probeSections(ctx context.Context) error {
-	const flag = "--exclude-dynamic-system-prompt-sections"
-	t, err := b.start("--strict-mcp-config", flag)
-	if err != nil {
-		return err
-	}
-	defer t.stop()
-	r, err := b.runTurn(ctx, t, sectionsTurn.prompt(), sectionsTurn.matches)
-	if refused(err, flag) {
-		b.decide(statement.MovesSections, false, "the flag is unknown")
-		return nil
-	}
-	if err == nil {
-		b.decide(statement.MovesSections, !strings.Contains(r.System(), b.sandbox.root),
-			"the system prompt names the working directory")
 	}
 	return err
 }

@@ -60,7 +60,7 @@ func All(ctx context.Context, t Target, limit time.Duration) Report {
 			return errors.Join(b.probeTurns(ctx), b.probeResume(ctx), b.probeSessionID(ctx))
 		})
 		g.Go(func() error { return errors.Join(b.probeCap(ctx), b.probeSchema(ctx)) })
-		g.Go(func() error { return errors.Join(b.probeTaskTools(ctx), b.probeSections(ctx)) })
+		g.Go(func() error { return b.probeTaskTools(ctx) })
 	})
 }
 

@@ -21,7 +21,6 @@ const (
 	schemaTurn
 	sessionIDTurn
 	taskTurn
-	sectionsTurn
 )
 
 // prompt returns the text that begins a turn.
@@ -91,7 +90,6 @@ func script(r sandbox) fakeapi.Script {
 		{When: schemaTurn.matches, Then: &done, Steps: []fakeapi.Reply{answer}},
 		{When: sessionIDTurn.matches, Then: &never},
 		{When: taskTurn.matches, Then: &never},
-		{When: sectionsTurn.matches, Then: &never},
 		{Then: &done},
 	}}
 }

@@ -32,7 +32,6 @@ const (
 	EndsOnTerm    ID = "ends-on-term"
 	SessionID     ID = "session-id"
 	Resume        ID = "resume"
-	MovesSections ID = "moves-sections"
 	JSONSchema    ID = "json-schema"
 	TaskTools     ID = "task-tools"
 )
@@ -102,9 +101,6 @@ func All() []Statement {
 		{ID: Resume, Kind: Other, tested: perVersion(Holds, Holds),
 			Text:     "`--resume` continues a session in another process with what was said before.",
 			Fallback: "an attempt whose session is not found begins another"},
-		{ID: MovesSections, Kind: Other, tested: perVersion(Holds, Holds),
-			Text:     "`--exclude-dynamic-system-prompt-sections` exists, and makes the system prompt the same in every folder.",
-			Fallback: "the flag is not passed, and fewer tokens come from the provider's cache"},
 		{ID: JSONSchema, Kind: Other, tested: perVersion(Holds, Holds),
 			Text:     "`--json-schema` gives a result with `structured_output`.",
 			Fallback: "an answer without it counts as none"},
@@ -159,11 +155,4 @@ func Tested(version string) (SupportSet, bool) {
 		return out, true
 	}
 	return nil, false
-}
-
-// StandIn returns the support of the rehearsal agent, which behaves like the oldest
-// tested version.
-func StandIn() SupportSet {
-	v, _ := Tested(Oldest())
-	return v
 }

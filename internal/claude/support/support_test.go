@@ -84,7 +84,7 @@ func TestWrapperOfTestedVersionIsProbed(t *testing.T) {
 		t.Errorf("%d probes, %q, %q", b.probes, why, advice)
 	}
 	// Verdicts on statements that cost neither money nor permission are taken from the version.
-	if !c.Support.Holds(statement.MovesSections) {
+	if !c.Support.Holds(statement.JSONSchema) {
 		t.Errorf("%v", c.Support)
 	}
 }

@@ -97,7 +97,7 @@ func (r *Driver) newMachine(past []event.Event) *request.Machine {
 	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: o.Agent.Env(o.Loop, o.ID),
 		Rehearsal: o.Agent.IsRehearsal(), Redactor: o.Redactor}
 	who := &claude.Agent{Host: host, Name: o.Agent.Name, Argv: o.Agent.Argv, Find: o.Agent.Find, Prices: o.Prices,
-		Run: r.mark(), Support: o.Agent.Support}
+		Run: r.mark()}
 	ask := o.Agent.Caller(who)
 	m := &request.Machine{
 		Journal: r.journal, Events: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask, Experts: o.Experts},
