@@ -68,7 +68,7 @@ type command struct {
 	make func(Stdio) *cobra.Command
 }
 
-// noFleet is the title of the commands that a Fleet replaces.
+// noFleet is the title of the commands that a Fleet replaces. Without one they are not shown.
 const noFleet = "Workers"
 
 // commandGroup is a group of commands in the help. Commands without a title are not shown.
@@ -113,9 +113,12 @@ func commandOf(args []string) string {
 // addCommands adds all commands to root, or only the one with a name: all of them with their flags take 1.5 ms.
 func addCommands(root *cobra.Command, std Stdio, only string) {
 	for _, g := range commandGroups() {
-		if g.title == noFleet && std.Fleet != nil {
-			std.Fleet.Extend(root, std, nil)
-			continue
+		if g.title == noFleet {
+			if std.Fleet != nil {
+				std.Fleet.Extend(root, std, nil)
+				continue
+			}
+			g.title = ""
 		}
 		if g.title != "" {
 			root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

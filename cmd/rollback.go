@@ -43,8 +43,8 @@ waves and tasks have some if tasks are of reversibility 2B or 1. A wave takes
 the waves behind it along. Files that git ignores do not change, nor do index,
 branches and stash; the replaced files are saved below refs/wavex.
 
-If the run worked in worktrees, "rollback run" prints the commands with which you
-undo its delivery. The run's work stays on the branch wavex/RUN.
+If the run worked in worktrees, "rollback run" prints the commands with which
+you undo its delivery. The run's work stays on the branch wavex/RUN.
 
 Without git there are no checkpoints, and nothing can be undone.
 
