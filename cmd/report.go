@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,34 +59,27 @@ Exit status: 0 printed, 2 there is no such run here.`,
 }
 
 func runReport(args []string, o reportOptions, std Stdio) error {
-	var out []byte
-	now := time.Now()
+	now, secrets := time.Now(), secret.New(os.Environ())
 	past, err := findRunOrArchived(args, std)
 	if err != nil {
 		return err
 	}
-	if o.format == "json" {
-		return writeJSON(std.Out, past, now)
+	if o.format == "json" { // one task after the other
+		out := secrets.Writer(std.Out)
+		return errors.Join(report.WriteJSON(out, past.State, past.Events, now, past.Alive), out.Close())
 	}
 	sum := report.Of(past.State, past.Events).At(now, past.Alive)
 	if o.all {
 		sum.ShowAll()
 	}
+	var out []byte
 	if o.format == "table" {
 		out = []byte(sum.Table(outputColumns(std.Out), asciiOnly(false, std.Out, os.Getenv)))
-	} else {
-		out, err = renderReport(past, &sum, o.format, secret.New(os.Environ()))
+	} else if out, err = renderReport(past, &sum, o.format, secrets); err != nil {
+		return err
 	}
-	if err == nil {
-		_, err = std.Out.Write(secret.New(os.Environ()).Bytes(out))
-	}
+	_, err = std.Out.Write(secrets.Bytes(out))
 	return err
-}
-
-// writeJSON writes the report of a run as JSON, one task after the other.
-func writeJSON(w io.Writer, p *runlog.History, now time.Time) error {
-	out := secret.New(os.Environ()).Writer(w)
-	return errors.Join(report.WriteJSON(out, p.State, p.Events, now, p.Alive), out.Close())
 }
 
 // renderReport returns a run in one of the formats. sum is the run's summary. The caller removes the secrets outside

@@ -18,10 +18,10 @@ import (
 // This file asks experts: all of them in parallel, each within its share of the cap, and reads their
 // answers, which are untrusted. Every panel, review and judge asks through it.
 
-// Panel asks experts about a case. The Caller is required; the other fields may be zero.
+// Panel asks experts about a case.
 type Panel struct {
 	Caller  Caller
-	Experts *Roster // nil means the embedded ones
+	Experts *Roster
 }
 
 const (
@@ -40,23 +40,12 @@ var (
 // convene returns the experts of a panel, which choose selects, and the cap of each call. later is the number of
 // further calls that share the limit.
 func (p *Panel) convene(limit budget.USD, later int, choose func(*Roster) []Expert) ([]Expert, budget.USD, error) {
-	roster, err := p.roster()
-	if err != nil {
-		return nil, 0, err
-	}
-	experts := choose(roster)
+	experts := choose(p.Experts)
 	if len(experts) == 0 {
 		return nil, 0, errNoExperts
 	}
 	share, err := shareCap(limit, len(experts)+later)
 	return experts, share, err
-}
-
-func (p *Panel) roster() (*Roster, error) {
-	if p.Experts != nil {
-		return p.Experts, nil
-	}
-	return BuiltIn()
 }
 
 // shareCap returns the share of a cap that each of some calls gets. A cap of 0 means no cap. A share that rounds to 0

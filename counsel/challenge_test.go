@@ -62,7 +62,7 @@ func TestChallenge(t *testing.T) {
 		c.Aspects = aspects
 		p := scriptedCaller{t, map[string]runner.Answer{"precheck": said(100, `{"verdict":"go","reason":"fine"}`)},
 			make(chan runner.Question, 9)}
-		got := (&Panel{Caller: p}).Challenge(t.Context(), c)
+		got := (&Panel{Caller: p, Experts: builtIn(t)}).Challenge(t.Context(), c)
 		asked := allAsked(p)
 		if !got.Go || len(got.Experts) != n || len(asked) != n || int(got.Cost) != 100*n {
 			t.Errorf("%d questions, %+v", len(asked), got)
@@ -82,6 +82,6 @@ func TestChallenge(t *testing.T) {
 		}
 	}
 	c.Cap = 1
-	got := (&Panel{Caller: newFakeCaller(t)}).Challenge(t.Context(), c)
+	got := (&Panel{Caller: newFakeCaller(t), Experts: builtIn(t)}).Challenge(t.Context(), c)
 	same(t, "too small a cap", strings.HasPrefix(got.Error, "the cap cannot be shared"), true)
 }

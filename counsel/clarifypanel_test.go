@@ -52,7 +52,7 @@ func TestClarify(t *testing.T) {
 	f.answers["clarify/delivery-manager"] = func(context.Context, runner.Question) runner.Answer {
 		return runner.Answer{Outcome: runner.Throttled, Reason: "busy", Cost: 7}
 	}
-	c := (&Panel{Caller: f}).Clarify(t.Context(), ClarifyCase{Request: "make it fast", Gaps: openGaps(), Cap: 600,
+	c := clarify(t, f, ClarifyCase{Request: "make it fast", Gaps: openGaps(), Cap: 600,
 		Dir: t.TempDir()})
 	got := ""
 	for _, a := range c.Questions {
@@ -68,11 +68,11 @@ func TestClarifyUnavailable(t *testing.T) {
 	t.Parallel()
 	f := newFakeCaller(t)
 	f.answers["clarify/tester"] = func(context.Context, runner.Question) runner.Answer { panic("no") }
-	c := (&Panel{Caller: f}).Clarify(t.Context(), ClarifyCase{Request: "x", Gaps: []Gap{{Dimension: "success"}}, Cap: 50})
+	c := clarify(t, f, ClarifyCase{Request: "x", Gaps: []Gap{{Dimension: "success"}}, Cap: 50})
 	if c.Unavailable != "broken: the call panicked: no" || c.Questions != nil || c.Cost != 50 {
 		t.Errorf("%+v", c)
 	}
-	if c := (&Panel{Caller: f}).Clarify(t.Context(), ClarifyCase{Request: "x"}); c.Unavailable != "" ||
+	if c := clarify(t, f, ClarifyCase{Request: "x"}); c.Unavailable != "" ||
 		c.Questions != nil {
 		t.Errorf("nothing is open: %+v", c)
 	}
@@ -89,7 +89,7 @@ func TestClarifyOrder(t *testing.T) {
 		return asked(item("constraints", "By when?", "today", "tomorrow"))
 	}
 	gaps := []Gap{{Dimension: "outcome"}, {Dimension: "constraints"}, {Dimension: "scope"}}
-	c := (&Panel{Caller: f}).Clarify(t.Context(), ClarifyCase{Request: "x", Gaps: gaps})
+	c := clarify(t, f, ClarifyCase{Request: "x", Gaps: gaps})
 	got := ""
 	for _, q := range c.Questions {
 		got += fmt.Sprintf("%s %q\n", q.Dimension, q.Proposals)
@@ -107,7 +107,7 @@ func TestClarifyUnusable(t *testing.T) {
 		"unusable answer: it is not the JSON asked for": half, "no expert gave a usable answer": other} {
 		f := newFakeCaller(t)
 		f.answers["clarify/tester"] = func(context.Context, runner.Question) runner.Answer { return a }
-		c := (&Panel{Caller: f}).Clarify(t.Context(), ClarifyCase{Request: "x", Gaps: []Gap{{Dimension: "success"}}})
+		c := clarify(t, f, ClarifyCase{Request: "x", Gaps: []Gap{{Dimension: "success"}}})
 		same(t, "questions", len(c.Questions), 0)
 		same(t, "why", c.Unavailable, want)
 	}
@@ -171,4 +171,10 @@ func TestClarifyWithAnotherRoster(t *testing.T) {
 	}
 	c := (&Panel{Caller: newFakeCaller(t), Experts: r}).Clarify(t.Context(), ClarifyCase{Request: "x", Gaps: openGaps()})
 	same(t, "nobody left", c, Clarification{Unavailable: "no experts are left: all are blocked"})
+}
+
+// clarify asks the embedded experts about a case.
+func clarify(t *testing.T, f *fakeCaller, c ClarifyCase) Clarification {
+	t.Helper()
+	return (&Panel{Caller: f, Experts: builtIn(t)}).Clarify(t.Context(), c)
 }

@@ -86,7 +86,7 @@ func stuck() Case {
 
 func builtIn(t testing.TB) *Roster {
 	t.Helper()
-	r, err := BuiltIn()
+	r, err := LoadRoster("", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestExpertsAreAskedSideBySide(t *testing.T) {
 				})
 			}
 			done := make(chan Verdict)
-			go func() { done <- (&Panel{Caller: f}).Diagnose(t.Context(), c) }()
+			go func() { done <- (&Panel{Caller: f, Experts: builtIn(t)}).Diagnose(t.Context(), c) }()
 			// All calls must be inside Ask before any of them may answer. A panel that asks one
 			// at a time would hang here.
 			for range experts {
@@ -89,7 +89,7 @@ func TestUnavailableExperts(t *testing.T) {
 			f := newFakeCaller(t)
 			f.says("debugger", tt.answer)
 			f.says("tester", opinion(Retry, "replace the operator", 0.7, 300))
-			v := (&Panel{Caller: f}).Diagnose(t.Context(), stuck())
+			v := (&Panel{Caller: f, Experts: builtIn(t)}).Diagnose(t.Context(), stuck())
 			same(t, "opinions", len(v.Opinions), 2)
 			same(t, "expert", v.Opinions[0].Expert, "debugger")
 			same(t, "reason", v.Opinions[0].Unavailable, tt.why)
@@ -106,7 +106,7 @@ func TestUnavailablePanel(t *testing.T) {
 	f := newFakeCaller(t)
 	f.says("debugger", runner.Answer{Outcome: runner.Throttled, Reason: "529", Cost: 40})
 	f.says("tester", runner.Answer{Outcome: runner.OverCap, Cost: 60})
-	v := (&Panel{Caller: f}).Diagnose(t.Context(), stuck())
+	v := (&Panel{Caller: f, Experts: builtIn(t)}).Diagnose(t.Context(), stuck())
 	same(t, "why", v.Unavailable, "no expert answered: debugger: throttled: 529; tester: over-cap")
 	same(t, "cost", v.Cost, budget.USD(100))
 	same(t, "advice", v.Analysis+v.Fix+string(v.Action)+v.Advice(), "")
@@ -132,7 +132,7 @@ func TestFailureOfAPanel(t *testing.T) {
 		f := newFakeCaller(t)
 		f.says("debugger", c.debugger)
 		f.says("tester", c.tester)
-		v := (&Panel{Caller: f}).Diagnose(t.Context(), stuck())
+		v := (&Panel{Caller: f, Experts: builtIn(t)}).Diagnose(t.Context(), stuck())
 		same(t, "failure", v.Failure, c.want)
 		same(t, "reset", v.ResetsAt, c.resets)
 	}
@@ -145,7 +145,7 @@ func TestPanicIsOneUnavailableOpinion(t *testing.T) {
 	f.says("tester", opinion(Retry, "replace the operator", 0.7, 300))
 	c := stuck()
 	c.Cap = 10_000
-	v := (&Panel{Caller: f}).Diagnose(t.Context(), c)
+	v := (&Panel{Caller: f, Experts: builtIn(t)}).Diagnose(t.Context(), c)
 	same(t, "reason", v.Opinions[0].Unavailable, "broken: the call panicked: index out of range")
 	same(t, "consulted", v.Experts(), []string{"tester"})
 	// The cost of the call is unknown, so its share counts.
@@ -177,7 +177,7 @@ func TestCapIsShared(t *testing.T) {
 					f.says(e.Name, opinion(Retry, "replace the operator", 0.7, 1))
 				}
 			}
-			v := (&Panel{Caller: f}).Diagnose(t.Context(), c)
+			v := (&Panel{Caller: f, Experts: builtIn(t)}).Diagnose(t.Context(), c)
 			same(t, "calls", len(f.asked), tt.calls)
 			for name, q := range f.asked {
 				same(t, "cap of "+name, q.Cap, tt.want)
@@ -195,7 +195,7 @@ func TestQuestion(t *testing.T) {
 	f.says("debugger", opinion(Retry, "replace the operator", 0.7, 1))
 	f.says("tester", opinion(Retry, "replace the operator", 0.7, 1))
 	c := stuck()
-	(&Panel{Caller: f}).Diagnose(t.Context(), c)
+	(&Panel{Caller: f, Experts: builtIn(t)}).Diagnose(t.Context(), c)
 	q := f.asked["counsel/tester"]
 	same(t, "dir", q.Dir, c.Dir)
 	same(t, "logs", q.LogDir, filepath.Join(c.LogDir, "tester"))
@@ -219,7 +219,7 @@ func TestNegativeCostsDoNotCount(t *testing.T) {
 	f := newFakeCaller(t)
 	f.says("debugger", opinion(Retry, "replace the operator", 0.7, -5))
 	f.says("tester", opinion(Retry, "replace the operator", 0.7, 1))
-	same(t, "cost", (&Panel{Caller: f}).Diagnose(t.Context(), stuck()).Cost, budget.USD(1))
+	same(t, "cost", (&Panel{Caller: f, Experts: builtIn(t)}).Diagnose(t.Context(), stuck()).Cost, budget.USD(1))
 }
 
 // The claude CLI adds about 1.4 KB around a small case (observed: 3485 bytes
@@ -256,7 +256,7 @@ func TestSlowCallerIsCutOff(t *testing.T) {
 			})
 		}
 		start := time.Now()
-		v := (&Panel{Caller: f}).Diagnose(t.Context(), stuck())
+		v := (&Panel{Caller: f, Experts: builtIn(t)}).Diagnose(t.Context(), stuck())
 		same(t, "waited", time.Since(start), defaultTimeout+stopGrace)
 		same(t, "why", v.Opinions[0].Unavailable, "timed-out: no answer within 5m0s")
 		same(t, "cost", v.Cost, budget.USD(22))
@@ -268,7 +268,7 @@ func TestInterrupted(t *testing.T) {
 	f := newFakeCaller(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("drained"))
-	v := (&Panel{Caller: f}).Diagnose(ctx, stuck())
+	v := (&Panel{Caller: f, Experts: builtIn(t)}).Diagnose(ctx, stuck())
 	same(t, "why", v.Unavailable, "no expert answered: debugger: interrupted; tester: interrupted")
 	same(t, "cost", v.Cost, budget.USD(0))
 	same(t, "failure", v.Failure, runner.Interrupted)

@@ -45,7 +45,7 @@ func reviewed(t *testing.T, mode Mode, answers map[string]runner.Answer) (Review
 func reviewedCase(t *testing.T, c ReviewCase, answers map[string]runner.Answer) (Review, []runner.Question) {
 	t.Helper()
 	p := scriptedCaller{t, answers, make(chan runner.Question, 100)}
-	r := (&Panel{Caller: p}).Review(t.Context(), c)
+	r := (&Panel{Caller: p, Experts: builtIn(t)}).Review(t.Context(), c)
 	return r, allAsked(p)
 }
 
@@ -274,7 +274,7 @@ func TestDiscuss(t *testing.T) {
 		{runner.Answer{Outcome: runner.Throttled, Reason: "529", Cost: 5}, "no answer: throttled: 529"},
 	} {
 		p := scriptedCaller{t, map[string]runner.Answer{"discuss": tt.answer}, make(chan runner.Question, 2)}
-		answer, cost := (&Panel{Caller: p}).Discuss(t.Context(), c, f, "Is it\nreally?")
+		answer, cost := (&Panel{Caller: p, Experts: builtIn(t)}).Discuss(t.Context(), c, f, "Is it\nreally?")
 		same(t, "answer", answer, tt.want)
 		same(t, "cost", cost, budget.USD(5))
 		q := allAsked(p)[0]
@@ -397,7 +397,7 @@ func TestJudgementsAreOfAskedStatements(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := scriptedCaller{t, map[string]runner.Answer{"judge": tt.answer}, make(chan runner.Question, 1)}
-			got, cost, why := (&Panel{Caller: p}).Judge(t.Context(), c)
+			got, cost, why := (&Panel{Caller: p, Experts: builtIn(t)}).Judge(t.Context(), c)
 			if len(got) != tt.n || cost != 7 || (tt.why == "") != (why == "") || !strings.Contains(why, tt.why) {
 				t.Errorf("%+v, %d, %q", got, cost, why)
 			}
@@ -479,6 +479,6 @@ func TestSplitDiff(t *testing.T) {
 
 func TestAReviewWithTooSmallACap(t *testing.T) {
 	t.Parallel()
-	r := (&Panel{Caller: newFakeCaller(t)}).Review(t.Context(), ReviewCase{Diff: "+x", Cap: 1})
+	r := (&Panel{Caller: newFakeCaller(t), Experts: builtIn(t)}).Review(t.Context(), ReviewCase{Diff: "+x", Cap: 1})
 	same(t, "error", strings.HasPrefix(r.Error, "the cap cannot be shared"), true)
 }

@@ -25,14 +25,8 @@ type Roster struct {
 
 // Experts returns the experts of the roster, sorted by name. The caller owns the slice.
 func (r *Roster) Experts() []Expert {
-	if r == nil {
-		return nil
-	}
 	return slices.Clone(r.experts)
 }
-
-// BuiltIn returns the roster of the embedded experts.
-func BuiltIn() (*Roster, error) { return LoadRoster("", nil) }
 
 // embeddedExperts returns the embedded experts by name.
 func embeddedExperts() map[string]Expert {

@@ -78,7 +78,7 @@ func TestSizesOfPrompts(t *testing.T) {
 			func(p *Panel) { p.Clarify(ctx, ClarifyCase{Request: long, Gaps: []Gap{{"scope", "a", "b"}}}) }, []int{3999, 68}},
 	} {
 		p := scriptedCaller{t, tt.answers, make(chan runner.Question, 9)}
-		tt.ask(&Panel{Caller: p})
+		tt.ask(&Panel{Caller: p, Experts: builtIn(t)})
 		n := 0
 		for _, q := range allAsked(p) {
 			if strings.HasPrefix(q.Name, tt.name) {
@@ -100,7 +100,7 @@ func TestSizesOfAnswers(t *testing.T) {
 	blocker := func(a runner.Answer) string {
 		r := Review{Findings: []Finding{{Severity: Blocker, Text: long}}}
 		p := scriptedCaller{t, map[string]runner.Answer{"refute": a}, make(chan runner.Question, 9)}
-		(&Panel{Caller: p}).confirmBlockers(t.Context(), ReviewCase{}, []Expert{{Name: "a"}}, &r)
+		(&Panel{Caller: p, Experts: builtIn(t)}).confirmBlockers(t.Context(), ReviewCase{}, []Expert{{Name: "a"}}, &r)
 		return r.Error
 	}
 	asked := usableQuestions("a", []ClarifyQuestion{{Question: long, Proposals: []string{long, "short"}}}, []Gap{{}})

@@ -103,9 +103,13 @@ func (w *fixture) machine(b *memoryJournal) *request.Machine {
 	if err := os.MkdirAll(string(loop.In(w.dir)), 0o700); err != nil {
 		w.t.Fatal(err)
 	}
+	experts, err := counsel.LoadRoster("", nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	return &request.Machine{Journal: b, Events: slices.Clone(b.events),
 		Now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
-		Caller: w, Panel: &counsel.Panel{Caller: w}, Dir: w.dir, Loop: loop.In(w.dir), Limits: limits(),
+		Caller: w, Panel: &counsel.Panel{Caller: w, Experts: experts}, Dir: w.dir, Loop: loop.In(w.dir), Limits: limits(),
 		RecoverCost: func(_ context.Context, c event.CallStarted, _ string) budget.USD { return min(c.Cap, 77) },
 		Redact:      func(b event.Body) event.Body { return b }, View: func(event.Event) {}, Notify: func(string) {},
 		Learnings:     func() ([]learn.Learning, error) { return nil, nil },

@@ -51,8 +51,10 @@ func newCoordinator(t *testing.T, dir, text string, who counsel.Caller) (*Coordi
 	at, err := workspace.Open(t.Context(), p, c, "", nil, nil, func(string) {}, func(error) {})
 	testrepo.Must(t, err)
 	t.Cleanup(func() { testrepo.Must(t, at.Close(context.WithoutCancel(t.Context()))) })
+	experts, err := counsel.LoadRoster("", nil)
+	testrepo.Must(t, err)
 	s := scheduler.NewState(p)
 	s.Config = c
 	return &Coordinator{opts: Options{Plan: p, Config: c, Workspace: at},
-		panel: &counsel.Panel{Caller: who}}, s
+		panel: &counsel.Panel{Caller: who, Experts: experts}}, s
 }
