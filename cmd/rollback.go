@@ -150,13 +150,9 @@ func (b *rollback) resolveTarget() error {
 	group := s.Plan.Group(b.opts.target)
 	wave, isWave := strings.CutPrefix(b.opts.target, "wave-")
 	undone := func(j int) bool { return s.Tasks[j].Wave >= b.target.Wave }
-	if group != nil && len(group.Tasks) > 0 {
-		i = group.Tasks[0]
-	}
 	switch {
 	case group != nil, isTask && s.Plan.Tasks[i].Group != "":
-		return usage("a list is rolled back with its wave, for %s: wavex rollback wave-%d", textfmt.Line(b.opts.target),
-			max(1, s.Tasks[i].Wave))
+		return usage("a list is rolled back with its wave: wavex rollback wave-N; `wavex check` names the waves")
 	case isTask:
 		b.target.Task = s.Plan.Tasks[i].ID
 		undone = func(j int) bool { return j == i }
