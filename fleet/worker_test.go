@@ -465,7 +465,6 @@ func TestDoctorWithoutCLI(t *testing.T) {
 		{"COUNSEL=off REVIEW=off", "", "but for criteria without a check", 0},
 		{"COUNSEL=off REVIEW=off", "judged.json", "fail  cli ", 5},
 		{"COUNSEL=off REVIEW=off JUDGE=off", "judged.json", "ok    cli          not needed here", 0},
-		{"COUNSEL_VIA=api", "judged.json", "ok    cli          not needed here", 0},
 	} {
 		t.Run(c.env+" "+c.args, func(t *testing.T) {
 			for _, v := range strings.Fields(c.env) {

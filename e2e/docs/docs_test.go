@@ -40,10 +40,6 @@ type setting struct {
 var settings = []setting{
 	{"wavex agent", "new", []int{1}, "it wants the input of a CLI"},
 	{"wavex run examples/quickstart", "", nil, "the quickstart has a test of its own, and .ci/run"},
-	{"wavex worker", "", nil, "there is no Temporal server; e2e/temporal has one"},
-	{"wavex run plan.yaml --workers", "", nil, "the same"},
-	{"wavex run --workers", "", nil, "the same"},
-	{"wavex doctor --workers", "", nil, "the same"},
 	{"wavex run plan.json --webhook", "new", []int{0}, ""},
 	{"wavex run --task-list", "new", []int{0, 1},
 		"the stand-in changes nothing, so nothing shows that the list's task is done"},

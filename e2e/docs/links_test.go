@@ -17,7 +17,8 @@ var link = regexp.MustCompile(`\]\(([^)\s#]+)(#[^)]*)?\)`)
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	indexed := map[string]bool{}
-	for _, page := range append(pages(t), "../../CONTRIBUTING.md") {
+	for _, page := range append(pages(t), "../../CONTRIBUTING.md", "../../fleet/docs/workers.md",
+		"../../fleet/docs/telemetry.md") {
 		b, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
