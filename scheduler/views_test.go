@@ -506,7 +506,7 @@ func boxFigures(t testing.TB, m moment) figures {
 	text := ui.StatusBox(ui.StatusView{Status: ui.StatusOf(m.s, m.alive), Plain: true},
 		ui.Options{ASCII: true, Width: wide(101)})
 	head, _, _ := strings.Cut(text, ": ")
-	money := match(t, `(\d+/\d+) tasks.* \| `+moneyPattern+`.* \| iteration (\S+)\n`, text)
+	money := match(t, `(\d+/\d+) tasks.* \| `+moneyPattern+`.* \| iteration\s+(\S+)\n`, text)
 	f := figures{"status": head, "done": money[0], "money": money[1], "iterations": money[2]}
 	if w := compiled(`waves +wave (\d+) of (\d+), `).FindStringSubmatch(text); w != nil {
 		f["wave"], f["waves"] = w[1], w[2]
