@@ -116,10 +116,10 @@ type Request struct {
 	Prompt   string `json:"prompt"`            // goes on stdin; written to LogDir/prompt.md
 	Command  string `json:"command,omitempty"` // a command task: run this instead of an agent
 
-	Session string `json:"session"`          // UUID minted by the scheduler
-	Resume  bool   `json:"resume,omitempty"` // continue Session instead of opening it
-	Worker  string `json:"worker,omitempty"` // the worker that has Session; "": this machine, or it is not known
-	Adopted bool   `json:"-"`                // an earlier session may have started it on another machine
+	Session string `json:"session"`           // UUID minted by the scheduler
+	Resume  bool   `json:"resume,omitempty"`  // continue Session instead of opening it
+	Worker  string `json:"worker,omitempty"`  // the worker that has Session; "": this machine, or it is not known
+	Adopted bool   `json:"adopted,omitempty"` // an earlier session may have started it on another machine
 	// FullPrompt is the prompt for a new session. It replaces Prompt if the session to resume no longer
 	// exists. "": Prompt serves for both.
 	FullPrompt string `json:"full_prompt,omitempty"`

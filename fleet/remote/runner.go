@@ -135,6 +135,7 @@ func (r *Runner) Late(ctx context.Context, reqs ...runner.Request) ([]runner.Res
 
 func (a *attempt) run(ctx context.Context) runner.Result {
 	adopted := a.req.Adopted
+	a.req.Adopted = false // it is no matter of the worker
 	if err := context.Cause(ctx); err != nil && !adopted {
 		return ended(runner.Interrupted, "stopped before it began: %v", err)
 	}

@@ -92,7 +92,7 @@ func (s sizes) lower(now sizes) sizes {
 }
 
 // countLines counts the production lines of the rooms that s names, and the packages of the product. It leaves out
-// fleet, a module of its own, which is counted as one room without the packages of its tests.
+// fleet, a module of its own, which is counted as one room.
 func (s sizes) countLines(root string, files []string) (sizes, error) {
 	now, packages := sizes{"packages": 0, rest: 0, all: 0}, map[string]bool{}
 	rooms := map[string]string{} // by package
@@ -105,7 +105,7 @@ func (s sizes) countLines(root string, files []string) (sizes, error) {
 		}
 	}
 	for _, file := range files {
-		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") || isTestOfFleet(file) {
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
@@ -136,11 +136,6 @@ func (s sizes) countLines(root string, files []string) (sizes, error) {
 	}
 	now["packages"] = len(packages)
 	return now, nil
-}
-
-// isTestOfFleet reports whether a file of fleet is in a package for tests.
-func isTestOfFleet(file string) bool {
-	return strings.HasPrefix(file, "fleet/e2e/") || strings.HasPrefix(file, "fleet/remote/remotetest/")
 }
 
 // count adds the counts of everything but lines.
