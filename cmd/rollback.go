@@ -88,7 +88,7 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 		return err
 	}
 	if s.Config.Isolation == event.Isolated {
-		return usererr.Blocked(fmt.Errorf("nothing was changed: %s", b.waysBack()))
+		return usererr.Blocked(fmt.Errorf("nothing was changed: %s", b.waysBack(ctx)))
 	}
 	lock, err := runlog.Lock(s.Config.Loop, s.Config.Run)
 	if err != nil {
@@ -112,8 +112,8 @@ type rollback struct {
 }
 
 // waysBack tells the commands that undo the delivery of a run in worktrees.
-func (b *rollback) waysBack() string {
-	base, run := b.s.Config.Base, b.s.Config.Run
+func (b *rollback) waysBack(ctx context.Context) string {
+	run := b.s.Config.Run
 	var forward, elsewhere string
 	for _, e := range b.events {
 		d, _ := e.Body.(event.DeliveryEnded)
@@ -122,9 +122,7 @@ func (b *rollback) waysBack() string {
 			forward, elsewhere = "", ""
 		case d.Failed:
 		case d.How == "ff":
-			forward = fmt.Sprintf("\nto take its commits off your branch: git reset --keep %.12s"+
-				"\nto undo them by new commits, after a push or other commits: git revert --no-edit %.12s..%.12s",
-				base, base, d.Commit)
+			forward = b.offTheBranch(ctx, d.Commit)
 		case d.How == "push":
 			remote := strings.TrimSuffix(d.Ref, "/wavex/"+run)
 			elsewhere = fmt.Sprintf("\nto remove the pushed branch: git push %s --delete wavex/%s", plan.ShellQuote(remote), run)
@@ -136,6 +134,20 @@ func (b *rollback) waysBack() string {
 		return fmt.Sprintf("run %s has not moved your branch; its work is on wavex/%s", run, run)
 	}
 	return fmt.Sprintf("run %s worked in worktrees, and its delivery is yours to undo", run) + forward + elsewhere
+}
+
+// offTheBranch tells the commands that take the work of a run, up to the commit tip, off the user's branch, or "" if it
+// is not there. Only a branch that ends with it can be set back without a loss.
+func (b *rollback) offTheBranch(ctx context.Context, tip string) (ways string) {
+	git, base := gitwork.NewGit(ctx, b.s.Config.Dir, os.Environ()), b.s.Config.Base
+	if _, err := git.Output(ctx, "", "merge-base", "--is-ancestor", tip, "HEAD"); err != nil {
+		return ""
+	}
+	if head, err := git.Output(ctx, "", "rev-parse", "HEAD"); err == nil && head == tip {
+		ways = fmt.Sprintf("\nto take its commits off your branch: git reset --keep %.12s", base)
+	}
+	return ways + fmt.Sprintf("\nto undo them by new commits, after a push or other commits: "+
+		"git revert --no-edit %.12s..%.12s", base, tip)
 }
 
 // resolveTarget resolves the argument. The id of a task or a list takes precedence over the words wave-N and run.
