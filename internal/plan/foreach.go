@@ -94,9 +94,14 @@ func (d *decoder) allowFailures(f *foreach, t source.Token) {
 	}
 }
 
-// AllowedFailures returns how many items of a group may fail: the group is complete nevertheless.
+// AllowedFailures returns how many items of a group may fail: the group is complete nevertheless. The plan of an older
+// run may have a share of the items.
 func (g *Group) AllowedFailures() int {
-	n, _ := strconv.Atoi(g.AllowFailures) // 0 if the field is not given
+	number, isShare := strings.CutSuffix(g.AllowFailures, "%")
+	n, _ := strconv.Atoi(number) // 0 if the field is not given
+	if isShare {
+		return n * len(g.Tasks) / 100
+	}
 	return n
 }
 

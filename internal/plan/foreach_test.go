@@ -359,7 +359,7 @@ func TestForeachMistakes(t *testing.T) {
 	}
 }
 
-// A group may lose a number of items, or a share of them, rounded down.
+// A group may lose a number of items.
 func TestAllowedFailures(t *testing.T) {
 	t.Parallel()
 	for allow, want := range map[string]int{``: 0, `,"allowFailures":0`: 0, `,"allowFailures":2`: 2} {
@@ -367,6 +367,9 @@ func TestAllowedFailures(t *testing.T) {
 		if got := p.Groups[0].AllowedFailures(); got != want {
 			t.Errorf("%s: %d of 5 items may fail, want %d", allow, got, want)
 		}
+	}
+	if got := (&Group{AllowFailures: "50%", Tasks: make([]int, 5)}).AllowedFailures(); got != 2 { // of an older run
+		t.Errorf("a share of 5 items: %d may fail", got)
 	}
 }
 

@@ -31,6 +31,7 @@ func TestRecoverCalls(t *testing.T) {
 	}{
 		{"nobody was asked", nil, 0, true},
 		{"an expert without a stream", map[string]string{"debugger/prompt.md": "?"}, 0, true},
+		{"one over the API, by an older wavex", map[string]string{"debugger/request.json": "{}"}, 0, false},
 		{"one ended, one was under way", map[string]string{"debugger/stream.jsonl": begun + response + result,
 			"tester/stream.jsonl": begun + response}, 255_025, true},
 		{"a model without a price", map[string]string{"debugger/stream.jsonl": begun +

@@ -74,6 +74,10 @@ func RecoverCalls(dir string, prices claude.Pricer, limit budget.USD) (cost budg
 	known := true
 	for _, c := range calls {
 		logs := filepath.Join(dir, c.Name())
+		if _, err := os.Stat(filepath.Join(logs, loop.RequestFile)); err == nil {
+			known = false // the cost is not recorded anywhere
+			continue
+		}
 		spent, err := claude.RecoverCost(logs, prices, 0)
 		cost += spent.Cost
 		known = known && err == nil && spent.Priced != "cap"
