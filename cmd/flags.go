@@ -147,7 +147,7 @@ var removed = map[string]string{
 
 const memoryInstead = "limit the memory of the whole run from outside, with a control group (docs/containment.md)"
 
-const inFleet = "it is a flag of the whole wavex, which has workers (fleet/docs/workers.md)"
+const inFleet = "it is a flag of runs on workers, which the whole wavex has (fleet/docs/workers.md)"
 
 const exportInstead = "pass the plan itself on (wavex import writes any plan as one of wavex), " +
 	"or write the state of its run with --format state-md"
@@ -155,6 +155,9 @@ const exportInstead = "pass the plan itself on (wavex import writes any plan as 
 // wasRemoved returns the error about a name of an earlier version, or nil.
 func wasRemoved(name string) error {
 	instead, there := removed[name]
+	if instead == inFleet {
+		return usage("%s is not known here: %s", name, instead)
+	}
 	return usageIf(there, "%s was removed: %s", name, instead)
 }
 

@@ -80,4 +80,13 @@ func TestCoreNamesTheWhole(t *testing.T) {
 			t.Errorf("%q: exit %d\n%s", args, code, text)
 		}
 	}
+	// Settings that the whole wavex shares have no effect in the core.
+	t.Setenv("WAVEX_OPT_HEARTBEAT", "1m")
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	testrepo.Files{"wavex/config.yaml": "key-file: x\n"}.Write(t, dir)
+	var said bytes.Buffer
+	std := Stdio{In: strings.NewReader(""), Out: &said, Err: &said}
+	if code := Main(t.Context(), []string{"config"}, std); code != 0 || strings.Contains(said.String(), "heartbeat") {
+		t.Errorf("exit %d\n%s", code, &said)
+	}
 }

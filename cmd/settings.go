@@ -149,6 +149,9 @@ func (s *settings) applyEnvironment() error {
 		}
 		flag := strings.ToLower(strings.ReplaceAll(rest, "_", "-"))
 		if s.known().Lookup(flag) == nil || name != variable(flag) {
+			if removed["--"+flag] == inFleet {
+				continue // the whole wavex has the same settings
+			}
 			if gone := wasRemoved("--" + flag); gone != nil {
 				return usage("%s: %s", name, gone)
 			}

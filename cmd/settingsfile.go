@@ -122,6 +122,8 @@ func (s *settingsFile) flag(key source.Token, under string) (*pflag.Flag, error)
 	case under == "loop" && otherKeys[key.Text] == "":
 		return nil, s.refuse(key, "unknown key loop.%s; loop has execute_max_retries, verify_max_iterations, auto_loop",
 			key.Text)
+	case f == nil && removed["--"+name] == inFleet:
+		return &pflag.Flag{Name: name}, nil // of no effect; the whole wavex has the same settings
 	case f == nil:
 		for _, word := range planKeys {
 			if strings.Contains(strings.ToLower(name), word) {
