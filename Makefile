@@ -40,7 +40,7 @@ mutate:
 # Every test once, with the race detector, a browser and bubblewrap.
 e2e:
 	@$(GO) run ./e2e/suite -whole
-	cd fleet && $(GO) test -race ./...
+	cd fleet && $(GO) test -count=1 -timeout 30m -race ./...
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi

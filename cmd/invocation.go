@@ -91,13 +91,13 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err 
 	if err := errors.Join(r.checkLimits(), r.checkInteractive(), r.checkRoster()); err != nil {
 		return nil, err
 	}
+	if err := r.preflight(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.connectFleet(ctx); err != nil {
 		return nil, err
 	}
 	defer closeUnused(ctx, r, &err)
-	if err := r.preflight(ctx); err != nil {
-		return nil, err
-	}
 	w, err := r.tryWall(ctx)
 	if err != nil {
 		return nil, err

@@ -32,6 +32,14 @@ import (
 
 func usage(format string, args ...any) error { return usererr.Usage(format, args...) }
 
+// noArgs refuses arguments.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage("wavex %s takes no argument, not %q", c.Name(), args[0])
+	}
+	return nil
+}
+
 // engine is a connection with an engine.
 type engine interface {
 	remote.Engine

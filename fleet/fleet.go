@@ -21,6 +21,7 @@ import (
 	"wavex/internal/report"
 	"wavex/internal/run"
 	"wavex/internal/textfmt"
+	"wavex/internal/usererr"
 )
 
 // New returns the workers and traces of the whole wavex.
@@ -71,7 +72,8 @@ func (f fleet) Connect(ctx context.Context, r cmd.FleetRun) (run.Fleet, []doctor
 	} else if err = refusePlan(ctx, r.Plan, r.Config); err != nil {
 		add("plan", "", "see fleet/docs/workers.md, or run it without --workers", err)
 	} else if err = s.connect(ctx, f.dial, r, options, add); err == nil {
-		checks = append(checks, s.look(ctx, r.Config)...)
+		found, err := s.look(ctx, r.Config)
+		first, checks = cmp.Or(first, err), append(checks, found...)
 	}
 	if first != nil {
 		s.Close(ctx)
@@ -89,6 +91,9 @@ func (s *session) connect(ctx context.Context, dial dialer, r cmd.FleetRun, o op
 		err = probeRemote(ctx, r.Config.Dir, s.git, r.Config.Run)
 	}
 	add("git remote", s.url+" takes the refs of runs", "name another remote with --git", err)
+	if err != nil {
+		return err
+	}
 	s.engine, s.server, err = reach(ctx, dial, o)
 	s.key = o.Key
 	add("engine", fmt.Sprintf("%s, version %s, protocol %d, queue %s", w.Engine, s.server.Version, wire.Protocol,
@@ -97,7 +102,7 @@ func (s *session) connect(ctx context.Context, dial dialer, r cmd.FleetRun, o op
 }
 
 // look looks at the engine and its workers, and sets the parallel attempts of a run to those that they can make.
-func (s *session) look(ctx context.Context, c *event.Config) (checks []doctor.Check) {
+func (s *session) look(ctx context.Context, c *event.Config) (checks []doctor.Check, err error) {
 	if why := shortRetention(s.server); why != "" {
 		_, namespace, _ := parseEngine(c.Workers.Engine)
 		checks = append(checks, doctor.Check{Name: "retention", Status: doctor.Warn, Text: why,
@@ -110,6 +115,7 @@ func (s *session) look(ctx context.Context, c *event.Config) (checks []doctor.Ch
 	found := doctor.Check{Name: "workers", Status: doctor.OK}
 	switch {
 	case err != nil:
+		err = usererr.Blocked(err)
 		found.Status, found.Text, found.Fix = doctor.Fail, textfmt.Line(err.Error()), "try again"
 	case len(list) == 0:
 		found.Status, found.Fix = doctor.Warn, "start one: wavex worker; with another key or wavex it asks for others"
@@ -118,7 +124,7 @@ func (s *session) look(ctx context.Context, c *event.Config) (checks []doctor.Ch
 	default:
 		found.Text = textfmt.Block(strings.Join(lines(list), "\n"))
 	}
-	return append(checks, found)
+	return append(checks, found), err
 }
 
 // lines describes workers.

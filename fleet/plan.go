@@ -124,11 +124,11 @@ var errNoCommit = errors.New("the repository has no commit yet, and attempts on 
 func probeRemote(ctx context.Context, dir, remote, name string) error {
 	head, err := gitwork.NewGit(ctx, dir, os.Environ()).Output(ctx, "", "rev-parse", "--verify", "-q", "HEAD")
 	if err != nil {
-		return errNoCommit
+		return usererr.Blocked(errNoCommit)
 	}
 	if err := ferry.New(ctx, dir, remote, os.Environ()).Probe(ctx, head, name); err != nil {
-		return fmt.Errorf("the git remote %s does not take the refs below refs/wavex by which the work goes to workers and "+
-			"back: %w", remote, err)
+		return usererr.Blocked(fmt.Errorf("the git remote %s does not take the refs below refs/wavex by which the work goes "+
+			"to workers and back: %w", remote, err))
 	}
 	return nil
 }

@@ -91,7 +91,8 @@ func (s *session) Results(ctx context.Context, stop bool, reqs ...runner.Request
 	return results
 }
 
-// Close tells which attempts were cancelled and have not told their results, and ends the connections.
+// Close tells which attempts were cancelled and have not told their results, and ends the connections. After it
+// nothing answers to Results.
 func (s *session) Close(ctx context.Context) {
 	if s.away != nil {
 		for _, id := range s.away.Awaited() {
@@ -106,7 +107,6 @@ func (s *session) Close(ctx context.Context) {
 	if s.engine != nil {
 		s.engine.Close()
 	}
-	s.engine, s.away, s.tracer = nil, nil, nil
 }
 
 // startTracing returns a Tracer, or nil if the environment asks for none.

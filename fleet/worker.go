@@ -66,7 +66,7 @@ engine cannot be reached, the directory is in use), 130 and 143 stopped.`,
 		Example: "  wavex worker --connect temporal.example:7233 --key-file wavex.key \\\n" +
 			"      --tls-ca ca.pem --allow-repo git@git.example:team/\n" +
 			"  wavex worker --salvage 20260314-091500-k3fd",
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.check(c.Flags()); err != nil {
 				return err

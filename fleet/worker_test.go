@@ -509,4 +509,12 @@ func TestDoctorOfWorkers(t *testing.T) {
 		!strings.Contains(told.String(), "plan.json:1: share") {
 		t.Errorf("a run: exit %d, %s", code, told)
 	}
+	testrepo.Must(t, os.WriteFile("plain.json", []byte(`{"tasks":[{"id":"a","subject":"A","command":"true"}]}`), 0o600))
+	for want, args := range map[int][]string{5: {"run", "plain.json", "--trust", "--workers", onEngine},
+		2: {"workers", "more"}} {
+		std, _, told := onMemory(e)
+		if code := cmd.Main(t.Context(), args, std); code != want {
+			t.Errorf("%q: exit %d, %s", args, code, told)
+		}
+	}
 }

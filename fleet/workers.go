@@ -33,7 +33,7 @@ Workers with another key or another protocol are not in the list.
 Exit status: 0 listed, 2 usage, 5 the engine cannot be reached.`,
 		Example: "  wavex workers --workers temporal://temporal.example:7233/default \\\n" +
 			"      --key-file wavex.key --tls-ca ca.pem",
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			std.Fleet = f
 			named, err := cmd.UserSettings(c, std)
@@ -68,7 +68,10 @@ type listedWorker struct {
 // list prints the workers of an engine.
 func (f fleet) list(ctx context.Context, w event.Workers, named func(string) string, output string,
 	std cmd.Stdio) error {
-	if w.Engine == "" {
+	switch {
+	case output != "text" && output != "json":
+		return usage("--output takes text or json, not %q", output)
+	case w.Engine == "":
 		return usage("%s is needed: temporal://HOST:PORT/NAMESPACE", named("workers"))
 	}
 	o, err := engineOptionsOf(w, named)

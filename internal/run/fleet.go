@@ -60,13 +60,13 @@ func (r *Session) beginFleet(ctx context.Context, local runner.Runner) (runner.R
 const fleetCloseTimeout = 5 * time.Second
 
 func (r *Session) closeFleet(ctx context.Context) {
-	if r.opts.Fleet == nil {
+	if r.opts.Fleet == nil || r.fleetClosed {
 		return
 	}
+	r.fleetClosed = true // after a third signal the loop may still use it
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.closeLimit(fleetCloseTimeout))
 	defer cancel()
 	r.opts.Fleet.Close(ctx)
-	r.opts.Fleet = nil
 }
 
 // isElsewhere reports whether other machines make the attempts.

@@ -82,6 +82,7 @@ type Session struct {
 	interrupted  bool   // a signal interrupted running work
 	listOf       string // the request whose plan was put into a task list; "": none
 	planSaved    bool   // .loop has the current outline of the plan
+	fleetClosed  bool
 }
 
 // Open takes the lock, opens journal and workspace, and replays the journal. The caller must Close
