@@ -64,7 +64,6 @@ const (
 	OutputFile   = "output.txt"    // of a command task
 	RehearseFile = "rehearse.json" // for the rehearsal agent
 	SystemFile   = "system.md"     // a system prompt that is too long for an argument
-	RequestFile  = "request.json"  // of a call over the Messages API, by an older wavex
 )
 
 // Dir is the path of a .loop directory or of a backup.

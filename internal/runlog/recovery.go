@@ -74,8 +74,8 @@ func RecoverCalls(dir string, prices claude.Pricer, limit budget.USD) (cost budg
 	known := true
 	for _, c := range calls {
 		logs := filepath.Join(dir, c.Name())
-		if _, err := os.Stat(filepath.Join(logs, loop.RequestFile)); err == nil {
-			known = false // the cost is not recorded anywhere
+		if _, err := os.Stat(filepath.Join(logs, "request.json")); err == nil {
+			known = false // an older wavex asked the API itself: the cost is not recorded anywhere
 			continue
 		}
 		spent, err := claude.RecoverCost(logs, prices, 0)
