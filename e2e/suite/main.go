@@ -31,10 +31,10 @@ const (
 	benchmarks = "wavex/bench"
 )
 
-// smoke matches the tests of realCLI that run without -whole: a run from the README, waves, money, a denied call,
-// resumes, a panel, a review, and worktrees.
-const smoke = "^Test(Quickstart|ThreeWaves|BudgetHolds|LedgerMatchesCharges|ProtectedFilesAreDenied|AttemptResumes|" +
-	"LedgerOfAResumedRun|PanelAdvisesTheRetry|ReviewedToCompletion|FourTasksInOnePackage)$"
+// smoke matches the tests of realCLI that run without -whole, eleven cases: a run in waves, money, worktrees, a denied
+// call, resumes, a panel, and a review.
+const smoke = "^Test(ThreeWaves|LedgerMatchesCharges|ProtectedFilesAreDenied|AttemptResumes|LedgerOfAResumedRun|" +
+	"PanelAdvisesTheRetry|ReviewedToCompletion)$"
 
 // atOnce is the number of packages that run at once after the quick ones. Most tests wait for
 // processes, so it is more than the number of processors of a small machine.
