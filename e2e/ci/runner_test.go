@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -93,7 +94,7 @@ type machine struct {
 	path        []string // GITHUB_PATH
 	out         strings.Builder
 	started     func(shell *os.Process) // called when a script has started; may be nil
-	lost        bool                    // the machine is gone: no later step runs
+	lost        atomic.Bool             // the machine is gone: no later step runs
 }
 
 // outcome is the result of a job.
@@ -130,7 +131,7 @@ func (m *machine) steps(steps []step, base scope, actionPath string) outcome {
 		return v
 	}
 	for _, s := range steps {
-		if m.lost {
+		if m.lost.Load() {
 			o.failed = true
 			break
 		}

@@ -161,7 +161,7 @@ func TestMachineLost(t *testing.T) {
 		m := p.newMachine(event, p.rehearsed("max-iterations", "20"))
 		m.overlay["args"] += " --scenario " + p.scenario(slow(task))
 		watch := m.when(begun(task), func(*os.Process) {
-			m.lost = true
+			m.lost.Store(true)
 			m.killWavex()
 		})
 		m.job(p.github)
