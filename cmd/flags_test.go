@@ -36,7 +36,11 @@ func TestRemovedNames(t *testing.T) {
 				return
 			}
 			err := c.ParseFlags([]string{name + "=1"})
-			if err == nil || !strings.Contains(flagErrorText(c, err), instead) {
+			says := name + " was removed: " + instead
+			if instead == inFleet {
+				says = name + " is not known here: " + instead
+			}
+			if err == nil || !strings.Contains(flagErrorText(c, err), says) {
 				t.Errorf("%s %s: %v", c.CommandPath(), name, err)
 			}
 		})

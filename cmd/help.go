@@ -79,9 +79,10 @@ func writeFlags(b *strings.Builder, c *cobra.Command) {
 func newHelp() *cobra.Command {
 	var all bool
 	help := &cobra.Command{
-		Use:     "help [COMMAND]",
-		Short:   "Tell more about a command",
-		Long:    "help tells what a command does, its flags and its exit codes.\n\nExit status: 0 told, 2 there is no such command.",
+		Use:   "help [COMMAND]",
+		Short: "Tell more about a command",
+		Long: "help tells what a command does, its flags and its exit codes.\n\n" +
+			"Exit status: 0 told, 2 there is no such command.",
 		Example: "  wavex help run",
 		RunE: func(c *cobra.Command, args []string) error {
 			found, rest, err := c.Root().Find(args)

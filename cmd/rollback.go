@@ -154,9 +154,8 @@ func (b *rollback) offTheBranch(ctx context.Context, tip string) (ways string) {
 func (b *rollback) resolveTarget() error {
 	s := b.s
 	if s.Config.Isolation == event.Isolated && b.opts.target != "run" {
-		return usage(
-			"run %s worked in worktrees: `wavex rollback run` tells how to undo its delivery, and each task's work is a commit; see: git for-each-ref refs/wavex/%s",
-			s.Config.Run, s.Config.Run)
+		return usage("run %s worked in worktrees: `wavex rollback run` tells how to undo its delivery, and each task's work "+
+			"is a commit; see: git for-each-ref refs/wavex/%s", s.Config.Run, s.Config.Run)
 	}
 	i, isTask := s.Plan.Lookup(b.opts.target)
 	group := s.Plan.Group(b.opts.target)

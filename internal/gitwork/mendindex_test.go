@@ -62,7 +62,7 @@ func TestMendsIndexOfWorktree(t *testing.T) {
 	}
 }
 
-// A partial clone needs neither its remote nor the files that it lacks, and keeps what is staged.
+// The repair of a partial clone asks no remote, reads no missing file, and keeps the staged files.
 func TestMendsPartialClone(t *testing.T) {
 	t.Parallel()
 	from := newRepo(t, files{"in/a": "1\n", "out/b": "not fetched\n"})
