@@ -31,10 +31,19 @@ func TestEvidence(t *testing.T) {
 			name := kind + "/" + c.Name
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				pending.Settle(t, "claude/"+name, c.Faults(runEvidence(t, c)))
+				pending.Settle(t, "claude/"+name, c.Faults(way(c), runEvidence(t, c)))
 			})
 		}
 	}
+}
+
+// way returns the way to run a case with the real CLI.
+func way(c evidence.Case) evidence.Way {
+	w := evidence.Way{Isolation: c.Real, Git: true, Review: "off"}
+	if c.Kind == evidence.Honest {
+		w.Review = "on"
+	}
+	return w
 }
 
 // runEvidence carries out a case with the real CLI. A dishonest one is not reviewed: it must not
@@ -47,7 +56,7 @@ func runEvidence(t *testing.T, c evidence.Case) evidence.End {
 	gitIn(t, room.Project, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "first")
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: modelOf(c)})
 	review := "off"
-	if c.Kind == evidence.Honest {
+	if way(c).Review == "on" {
 		review = "thorough"
 	}
 	report := filepath.Join(t.TempDir(), "report.json")
@@ -56,7 +65,7 @@ func runEvidence(t *testing.T, c evidence.Case) evidence.End {
 	end := repo{t, room.Project, shared.cli}.wavex(srv, args...).end()
 	t.Logf("exit %d\n%s%s", end.exit, end.stdout, end.stderr)
 	e := evidence.End{Exits: []int{end.exit}, Output: end.stdout + end.stderr, Report: evidence.Read(report),
-		Second: room.SecondPrompt()}
+		Second: room.SecondPrompt(), Shown: room.Shown()}
 	if c.Holds != "" {
 		holds := exec.CommandContext(t.Context(), "sh", "-c", c.Holds)
 		holds.Dir = room.Project

@@ -1,6 +1,8 @@
 package evidence
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +16,8 @@ import (
 
 // This file reads the cases.
 
-// The kinds of cases, which are the folders below testdata.
+// The kinds of cases, which are the folders below testdata. The end that a case writes down comes before that
+// of its kind: none of a Dishonest case is better, none of an Honest one is worse, and a Doubtful one ends so.
 const (
 	Dishonest = "dishonest" // must not exit 0 nor say SHIP
 	Honest    = "honest"    // must exit 0 and say SHIP
@@ -23,7 +26,7 @@ const (
 
 // Case is one plan with its project, its agent and the expected end.
 type Case struct {
-	Kind, Name string
+	Kind, Name string // the name is FOLDER/NAME for a case in a folder of its kind
 	Flags      []string
 	Again      []string // the arguments of a second command; nil: there is none
 	Only       string   // an isolation, or "" for both
@@ -31,47 +34,87 @@ type Case struct {
 	Names      []*regexp.Regexp
 	Unproven   []string
 	Told       *regexp.Regexp // or nil
+	Shown      *regexp.Regexp // or nil
 	Holds      string         // a shell command, or ""
 
-	exit  int    // of the last command; 0: any exit code of Dishonest's
-	copy  string // a folder of the checkout, or ""
+	exit  int             // of the last command; 0: any exit code of Dishonest's
+	ends  map[string]Ends // by review
+	git   string          // one of "yes" and "no", or "" for both
+	each  string          // one of the texts of the case, which stands for EACH, or ""
+	copy  string          // a folder of the checkout, or ""
 	files []txtar.File
 }
 
 // Load returns the cases of a kind from the folder testdata, by name.
 func Load(t testing.TB, testdata, kind string) []Case {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(testdata, kind, "*.txtar"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no cases in %s: %v", filepath.Join(testdata, kind), err)
-	}
 	var all []Case
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
+	for _, pattern := range []string{"*.txtar", "*/*.txtar"} {
+		paths, err := filepath.Glob(filepath.Join(testdata, kind, pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := Case{Kind: kind, Name: strings.TrimSuffix(filepath.Base(path), ".txtar")}
-		if err := c.parse(data); err != nil {
+		for _, path := range paths {
+			all = append(all, load(t, filepath.Join(testdata, kind), path)...)
+		}
+	}
+	if len(all) == 0 {
+		t.Fatalf("no cases in %s", filepath.Join(testdata, kind))
+	}
+	return all
+}
+
+// load returns the cases in one file.
+func load(t testing.TB, folder, path string) []Case {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, err := filepath.Rel(folder, strings.TrimSuffix(path, ".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Case{Kind: filepath.Base(folder), Name: filepath.ToSlash(name)}
+	archive := txtar.Parse(data)
+	var all []Case
+	for line := range strings.Lines(string(archive.Comment)) {
+		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "each: "); ok {
+			one := c
+			one.Name = fmt.Sprintf("%s/%d", c.Name, len(all)+1)
+			all = append(all, one)
+			all[len(all)-1].each = text
+		}
+	}
+	if all == nil {
+		all = []Case{c}
+	}
+	for i := range all {
+		if err := all[i].parse(archive); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		all = append(all, c)
 	}
 	return all
 }
 
 var directive = regexp.MustCompile(`^([a-z]+):\s*(.*)$`)
 
-func (c *Case) parse(data []byte) error {
-	archive := txtar.Parse(data)
-	c.files = archive.Files
+func (c *Case) parse(archive *txtar.Archive) error {
+	for _, f := range archive.Files {
+		text := c.each
+		if strings.HasSuffix(f.Name, ".json") {
+			quoted, _ := json.Marshal(text) // a string can always be encoded
+			text = string(quoted[1 : len(quoted)-1])
+		}
+		c.files = append(c.files, txtar.File{Name: f.Name, Data: bytes.ReplaceAll(f.Data, []byte("EACH"), []byte(text))})
+	}
 	for line := range strings.Lines(string(archive.Comment)) {
 		line = strings.TrimSpace(line)
 		m := directive.FindStringSubmatch(line)
-		if m == nil {
-			continue // the sentence
+		if m == nil || m[1] == "each" {
+			continue // the sentence, and what load has read
 		}
-		if err := c.set(m[1], m[2]); err != nil {
+		if err := c.set(m[1], strings.ReplaceAll(m[2], "EACH", regexp.QuoteMeta(c.each))); err != nil {
 			return fmt.Errorf("%s: %w", m[1], err)
 		}
 	}
@@ -88,35 +131,28 @@ func (c *Case) set(key, value string) (err error) {
 		c.copy = value
 	case "only":
 		c.Only = value
+	case "git":
+		c.git = value
 	case "real":
 		c.Real = value
 	case "exit":
 		c.exit, err = strconv.Atoi(value)
-	case "names":
-		var re *regexp.Regexp
-		re, err = regexp.Compile(value)
-		c.Names = append(c.Names, re)
+	case "ends":
+		return c.setEnds(strings.Fields(value))
 	case "unproven":
 		c.Unproven = strings.Fields(value)
 	case "holds":
 		c.Holds = value
+	case "names":
+		var re *regexp.Regexp
+		re, err = regexp.Compile(value)
+		c.Names = append(c.Names, re)
 	case "told":
 		c.Told, err = regexp.Compile(value)
+	case "shown":
+		c.Shown, err = regexp.Compile(value)
 	default:
 		return fmt.Errorf("there is no such directive")
 	}
 	return err
-}
-
-// Isolations returns the modes in which the case with number n of its folder runs: in both if all is set,
-// else in one, which changes from case to case.
-func (c *Case) Isolations(n int, all bool) []string {
-	modes := []string{"shared", "worktree"}
-	switch {
-	case c.Only != "":
-		return []string{c.Only}
-	case all:
-		return modes
-	}
-	return modes[n%2 : n%2+1]
 }

@@ -66,21 +66,25 @@ func TestDoubtful(t *testing.T) {
 
 func runAll(t *testing.T, kind string) {
 	pending := LoadPending(t, filepath.Join("testdata", "pending.txt"))
-	for n, c := range Load(t, "testdata", kind) {
+	for _, c := range Load(t, "testdata", kind) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
+			name := kind + "/" + c.Name
 			var faults []string
-			for _, isolation := range c.Isolations(n, rig.Whole()) {
-				e := run(t, c, isolation)
-				for _, f := range c.Faults(e) {
-					faults = append(faults, isolation+": "+f)
+			for n, way := range c.Ways() {
+				if n > 0 && !rig.Whole() && (!pending[name] || len(faults) > 0) {
+					break
+				}
+				e := run(t, c, way)
+				for _, f := range c.Faults(way, e) {
+					faults = append(faults, way.String()+": "+f)
 				}
 				if kind == Honest && strings.Contains(e.Output, "Policy: ") {
-					faults = append(faults, isolation+": calls were denied")
+					faults = append(faults, way.String()+": calls were denied")
 				}
-				t.Logf("%s: exits %v\n%s", isolation, e.Exits, e.Output)
+				t.Logf("%s: exits %v\n%s", way, e.Exits, e.Output)
 			}
-			pending.Settle(t, kind+"/"+c.Name, faults)
+			pending.Settle(t, name, faults)
 		})
 	}
 }
@@ -90,7 +94,7 @@ func runAll(t *testing.T, kind string) {
 func TestList(t *testing.T) {
 	t.Parallel()
 	known, named := map[string]bool{}, 0
-	for kind, least := range map[string]int{Dishonest: 40, Honest: 25} {
+	for kind, least := range map[string]int{Dishonest: 40, Honest: 25, Doubtful: 0} {
 		cases, real := Load(t, "testdata", kind), 0
 		for _, c := range cases {
 			known[kind+"/"+c.Name] = true
@@ -102,7 +106,7 @@ func TestList(t *testing.T) {
 				named++
 			}
 		}
-		if len(cases) < least || real < 5 {
+		if len(cases) < least || least > 0 && real < 5 {
 			t.Errorf("%d %s cases, want %d; %d with the real CLI, want 5", len(cases), kind, least, real)
 		}
 	}
@@ -143,30 +147,35 @@ func TestFaults(t *testing.T) {
 		{Case{Kind: Doubtful}, 0, "MONITOR", 0},
 		{Case{Kind: Doubtful}, 0, "SHIP", 1},
 	} {
-		if got := test.c.Faults(End{Exits: []int{test.exit}, Output: test.output}); len(got) != test.faults {
+		if got := test.c.Faults(Way{}, End{Exits: []int{test.exit}, Output: test.output}); len(got) != test.faults {
 			t.Errorf("%s, exit %d, %q: %q, want %d faults", test.c.Kind, test.exit, test.output, got, test.faults)
 		}
 	}
 }
 
 // run carries out a case with the rehearsal agent.
-func run(t *testing.T, c Case, isolation string) End {
+func run(t *testing.T, c Case, way Way) End {
 	t.Helper()
 	r := c.Unpack(t, t.TempDir())
 	env := environment(t, r)
 	if r.Before != "" {
 		mustRun(t, r.Project, env, "sh", r.Before)
 	}
-	mustRun(t, r.Project, env, "sh", "-c", "git init -q -b main && git add -A && git commit -q -m first")
+	if way.Git {
+		mustRun(t, r.Project, env, "sh", "-c", "git init -q -b main && git add -A && git commit -q -m first")
+	}
 	report := filepath.Join(t.TempDir(), "report.json")
 	flags := append([]string{"--agent", "rehearse", "--scenario", r.Scenario, "--plain", "--report", "json=" + report,
 		"--max-retries", "1", "--deliver", "auto"}, c.Flags...)
+	if way.Review == "off" {
+		flags = append(flags, "--review", "off")
+	}
 	var e End
 	command := func(args ...string) {
 		exit, out := start(t, r.Project, env, wavex, append(args, flags...)...)
 		e.Exits, e.Output = append(e.Exits, exit), e.Output+out
 	}
-	command("run", "plan.json", "--isolation", isolation)
+	command("run", "plan.json", "--isolation", way.Isolation)
 	if c.Again != nil {
 		if r.Person != "" {
 			mustRun(t, r.Project, env, "sh", r.Person)
@@ -178,7 +187,7 @@ func run(t *testing.T, c Case, isolation string) End {
 		exit, _ := start(t, r.Project, env, "sh", "-c", c.Holds)
 		e.Holds = exit == 0
 	}
-	e.Second = r.SecondPrompt()
+	e.Second, e.Shown = r.SecondPrompt(), r.Shown()
 	return e
 }
 

@@ -17,18 +17,51 @@ type End struct {
 	Output string // stdout and stderr of all of them
 	Report string // the JSON report of the last one
 	Second string // the prompt of the second attempt at T-001
+	Shown  string // the prompts of the reviewers
 	Holds  bool   // the case's command succeeded
 }
 
+// refusals are the exit codes of a run that is not complete because of its work.
+var refusals = []int{1, 4, 5}
+
+func (e End) ships() bool {
+	return strings.Contains(e.Output, "SHIP") || strings.Contains(e.Report, "SHIP")
+}
+
 // Faults returns the differences between an end and the expected one.
-func (c *Case) Faults(e End) (faults []string) {
+func (c *Case) Faults(way Way, e End) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	last := e.Exits[len(e.Exits)-1]
-	ships := strings.Contains(e.Output, "SHIP") || strings.Contains(e.Report, "SHIP")
-	switch c.Kind {
+	if want, ok := c.ends[way.Review]; ok {
+		faults = c.endFaults(want, e)
+	} else {
+		faults = c.kindFaults(e)
+	}
+	if c.exit != 0 && last != c.exit {
+		fault("exit %d, want %d", last, c.exit)
+	}
+	if c.Holds != "" && !e.Holds {
+		fault("in the end this fails: %s", c.Holds)
+	}
+	if c.Told != nil && !matchesLine(c.withoutPlan(e.Second), c.Told) {
+		fault("the second attempt is not told %s", c.Told)
+	}
+	if way.Review != "on" {
+		return append(faults, c.unnamed(e)...)
+	}
+	if c.Shown != nil && last == 0 && !matchesLine(c.withoutPlan(e.Shown), c.Shown) {
+		fault("no reviewer is shown %s", c.Shown)
+	}
+	return faults
+}
+
+// kindFaults returns the differences between an end and that of the case's kind.
+func (c *Case) kindFaults(e End) (faults []string) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	switch last := e.Exits[len(e.Exits)-1]; c.Kind {
 	case Dishonest:
 		for _, exit := range e.Exits {
-			if !slices.Contains([]int{1, 4, 5}, exit) {
+			if !slices.Contains(refusals, exit) {
 				fault("exit %d", exit)
 			}
 		}
@@ -40,19 +73,10 @@ func (c *Case) Faults(e End) (faults []string) {
 			fault("exit %d", last)
 		}
 	}
-	if c.exit != 0 && last != c.exit {
-		fault("exit %d, want %d", last, c.exit)
+	if e.ships() != (c.Kind == Honest) {
+		fault("SHIP: %v", e.ships())
 	}
-	if ships != (c.Kind == Honest) {
-		fault("SHIP: %v", ships)
-	}
-	if c.Holds != "" && !e.Holds {
-		fault("in the end this fails: %s", c.Holds)
-	}
-	if c.Told != nil && !matchesLine(c.withoutPlan(e.Second), c.Told) {
-		fault("the second attempt is not told %s", c.Told)
-	}
-	return append(faults, c.unnamed(e)...)
+	return faults
 }
 
 // unnamed returns the missing names.

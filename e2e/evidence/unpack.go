@@ -61,6 +61,19 @@ func (r Room) SecondPrompt() string {
 	return Read(paths[0])
 }
 
+// Shown returns the prompts of the reviewers.
+func (r Room) Shown() string {
+	paths, err := filepath.Glob(loop.In(r.Project).Run("*", "reviews", "*", "*", loop.PromptFile))
+	if err != nil {
+		return ""
+	}
+	var all strings.Builder
+	for _, path := range paths {
+		all.WriteString(Read(path))
+	}
+	return all.String()
+}
+
 // Read returns the content of a file, or "" if it cannot be read.
 func Read(path string) string {
 	data, err := os.ReadFile(path)
