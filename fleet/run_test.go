@@ -14,7 +14,6 @@ import (
 
 	"wavex/budget"
 	"wavex/fleet/remote"
-	"wavex/fleet/remote/remotetest"
 	"wavex/fleet/remote/wire"
 	"wavex/internal/agent"
 	"wavex/internal/event"
@@ -30,20 +29,20 @@ import (
 )
 
 // withWorker makes the attempts of a run on a worker of an engine in memory, with a git remote between them.
-func withWorker(t *testing.T, o *run.Options) *remotetest.Engine {
+func withWorker(t *testing.T, o *run.Options) *memoryEngine {
 	t.Helper()
 	return withWorkerOf(t, o, nil)
 }
 
 // withWorkerOf is withWorker for a worker with an agent.
-func withWorkerOf(t *testing.T, o *run.Options, agent runner.Agent) *remotetest.Engine {
+func withWorkerOf(t *testing.T, o *run.Options, agent runner.Agent) *memoryEngine {
 	t.Helper()
 	bare := filepath.Join(t.TempDir(), "bare.git")
 	testrepo.Git(t, t.TempDir(), "init", "-q", "--bare", bare)
-	engine := remotetest.New()
+	engine := newMemoryEngine()
 	engine.StartWorker(t, "w1", bare, nil, agent)
 	o.Config.Isolation, o.Config.Workers = event.Isolated, event.Workers{Engine: onEngine, QueueWait: time.Minute}
-	o.Fleet = On(memory{Engine: engine}, nil, bare)
+	o.Fleet = On(memory{memoryEngine: engine}, nil, bare)
 	return engine
 }
 
@@ -179,8 +178,8 @@ func TestNobodyTakesAnAttempt(t *testing.T) {
 	o, said := runOptions(t, dir, `{"tasks":[{"id":"a","subject":"A","command":"touch a"},`+
 		`{"id":"b","subject":"B","blockedBy":["a"],"command":"touch b"}]}`)
 	withWorker(t, &o)
-	engine := remotetest.New() // has none
-	o.Fleet.(*session).engine = memory{Engine: engine}
+	engine := newMemoryEngine() // has none
+	o.Fleet.(*session).engine = memory{memoryEngine: engine}
 	go func() {
 		id := wire.ID(o.Config.Run, "a", 1)
 		if engine.AwaitStart(t.Context(), id) == nil {
@@ -304,7 +303,7 @@ func TestWorkersOfAChangedPlan(t *testing.T) {
 
 func TestWorkersNeedWorktrees(t *testing.T) {
 	o, _ := runOptions(t, t.TempDir(), `{"tasks":[{"id":"a","command":"true"}]}`)
-	o.Config.Workers.Engine, o.Fleet = onEngine, On(memory{Engine: remotetest.New()}, nil, "")
+	o.Config.Workers.Engine, o.Fleet = onEngine, On(memory{memoryEngine: newMemoryEngine()}, nil, "")
 	var blocked *usererr.BlockedError
 	s, err := run.Open(t.Context(), o)
 	testrepo.Must(t, err)

@@ -22,7 +22,6 @@ import (
 
 	"wavex/cmd"
 	"wavex/fleet/remote"
-	"wavex/fleet/remote/remotetest"
 	"wavex/fleet/remote/temporal"
 	"wavex/fleet/remote/wire"
 	"wavex/fleet/worker"
@@ -39,7 +38,7 @@ import (
 
 // memory is a connection with an engine in memory.
 type memory struct {
-	*remotetest.Engine
+	*memoryEngine
 	who       remote.Worker
 	retention time.Duration
 }
@@ -49,14 +48,14 @@ func (m memory) Check(context.Context) (temporal.Server, error) {
 }
 
 func (m memory) Serve(ctx context.Context, queues []string, slots int, work func(worker.Task)) error {
-	m.Engine.Serve(ctx, m.who, queues, slots, work)
+	m.memoryEngine.Serve(ctx, m.who, queues, slots, work)
 	return nil
 }
 
 func (memory) Close() {}
 
 // onMemory returns the streams of a command whose engine is in memory.
-func onMemory(e *remotetest.Engine) (std cmd.Stdio, out, told *buffer) {
+func onMemory(e *memoryEngine) (std cmd.Stdio, out, told *buffer) {
 	out, told = &buffer{}, &buffer{}
 	return dialled(out, told, func(_ context.Context, o options) (engine, error) {
 		who := o.Worker
@@ -180,7 +179,7 @@ func TestWrongFlagsOfWorkers(t *testing.T) {
 func TestBlockedWorker(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"worker", "--connect", "127.0.0.1:7233", "--allow-repo", "git@host:team/", "--dir", dir}
-	std, _, told := onMemory(remotetest.New())
+	std, _, told := onMemory(newMemoryEngine())
 	t.Setenv("WAVEX_CLAUDE", filepath.Join(dir, "no-claude"))
 	if code := cmd.Main(t.Context(), args, std); code != 5 || !strings.Contains(told.String(), "no-claude") {
 		t.Errorf("without a CLI: exit %d, %s", code, told)
@@ -188,7 +187,7 @@ func TestBlockedWorker(t *testing.T) {
 	release, err := worker.Own(t.Context(), dir, "worker@other.1")
 	testrepo.Must(t, err)
 	defer release()
-	std, _, told = onMemory(remotetest.New())
+	std, _, told = onMemory(newMemoryEngine())
 	if code := cmd.Main(t.Context(), append(args, "--agent", "rehearse"), std); code != 5 ||
 		!strings.Contains(told.String(), "--dir") {
 		t.Errorf("a directory in use: exit %d, %s", code, told)
@@ -270,7 +269,7 @@ const onEngine = "temporal://127.0.0.1:7233/default"
 func TestRunOnWorker(t *testing.T) {
 	dir, bare := project(t, `{"tasks":[{"id":"a","subject":"A","command":"pwd | tee a"},`+
 		`{"id":"b","subject":"B","blockedBy":["a"],"command":"cat a"}]}`)
-	e := remotetest.New()
+	e := newMemoryEngine()
 	std, out, told := onMemory(e)
 	served := make(chan int, 1)
 	cache := t.TempDir()
@@ -337,13 +336,13 @@ func TestRunOnWorker(t *testing.T) {
 // A namespace that keeps results for less than a week is told before a run, and by the commands that look at workers.
 func TestShortRetention(t *testing.T) {
 	_, bare := project(t, `{"tasks":[{"id":"a","subject":"A","command":"true"}]}`)
-	e := remotetest.New()
+	e := newMemoryEngine()
 	e.StartWorker(t, "w1", bare, nil, nil)
 	for _, command := range []string{"workers", "doctor", "run plan.json --yes"} {
 		for days, want := range map[time.Duration]bool{1: true, 7: false} {
 			out, told := &buffer{}, &buffer{}
 			std := dialled(out, told, func(context.Context, options) (engine, error) {
-				return memory{Engine: e, retention: days * 24 * time.Hour}, nil
+				return memory{memoryEngine: e, retention: days * 24 * time.Hour}, nil
 			})
 			cmd.Main(t.Context(), append(strings.Fields(command), "--workers", onEngine), std)
 			text := out.String() + told.String()
@@ -359,7 +358,7 @@ func TestCoordinatorWithoutCLI(t *testing.T) {
 	_, bare := project(t, `{"tasks":[{"id":"a","subject":"A","files":[{"path":"made.txt","action":"create"}],`+
 		`"verify":["test -e made.txt"]}]}`)
 	t.Setenv("WAVEX_CLAUDE", filepath.Join(t.TempDir(), "no-claude"))
-	e := remotetest.New()
+	e := newMemoryEngine()
 	e.StartWorker(t, "w1", bare, nil, runnertest.StandIn(runnertest.Works))
 	for _, c := range []struct {
 		flags string
@@ -391,7 +390,7 @@ func TestGitRemoteInASubfolder(t *testing.T) {
 // coordinate runs a command with an engine in memory, and beside it a worker for the git remote in BARE. If BUSY is
 // set, the worker prints that it has taken an attempt, and tells nothing more of it.
 func coordinate(args []string) int {
-	e := remotetest.New()
+	e := newMemoryEngine()
 	std, _, _ := onMemory(e)
 	std.In, std.Out, std.Err = os.Stdin, os.Stdout, os.Stderr
 	ctx := context.Background()
@@ -438,7 +437,7 @@ func TestSignalledRunOnWorkers(t *testing.T) {
 	if has(event.AttemptEnded{}) {
 		t.Error("the attempt has ended on record")
 	}
-	e := remotetest.New() // has lost the attempt, so a worker makes it now
+	e := newMemoryEngine() // has lost the attempt, so a worker makes it now
 	e.StartWorker(t, "w1", bare, nil, nil)
 	std, _, resumed := onMemory(e)
 	if code := cmd.Main(t.Context(), []string{"resume"}, std); code != 0 || !has(event.AttemptAdopted{}) {
@@ -453,7 +452,7 @@ func TestDoctorWithoutCLI(t *testing.T) {
 	testrepo.Must(t, os.WriteFile("judged.json", []byte(`{"criteria":["it is fast"],"tasks":[{"id":"a","subject":"A"}]}`),
 		0o600))
 	t.Setenv("WAVEX_CLAUDE", filepath.Join(t.TempDir(), "no-claude"))
-	e := remotetest.New()
+	e := newMemoryEngine()
 	for _, c := range []struct {
 		env, args, want string // space-separated variables and arguments; a part of the output
 		code            int
@@ -483,7 +482,7 @@ func TestDoctorWithoutCLI(t *testing.T) {
 // doctor looks at the engine, the git remote and the workers, and refuses a plan that workers cannot carry out.
 func TestDoctorOfWorkers(t *testing.T) {
 	_, bare := project(t, `{"share":["node_modules"],"tasks":[{"id":"a","subject":"A","command":"true"}]}`)
-	e := remotetest.New()
+	e := newMemoryEngine()
 	look := func(args ...string) (int, string) {
 		std, out, told := onMemory(e)
 		code := cmd.Main(t.Context(), append([]string{"doctor", "--workers", onEngine}, args...), std)

@@ -1,3 +1,4 @@
+// Package remotetest has the runners' suite for attempts on workers.
 package remotetest
 
 import (

@@ -1,6 +1,4 @@
-// Package remotetest helps to test the users of an engine. It has an Engine in memory, whose ends of attempts other
-// than results are up to the test, and the runners' suite for attempts on workers.
-package remotetest
+package fleet
 
 import (
 	"cmp"
@@ -21,28 +19,31 @@ import (
 	"wavex/runner"
 )
 
-// ErrAway is the error of an engine that is away.
-var ErrAway = errors.New("the engine is away")
+// errAway is the error of an engine that is away.
+var errAway = errors.New("the engine is away")
 
-// Engine is a remote.Engine in memory. It keeps no time: attempts are taken, lost or given up when the test says so.
-type Engine struct {
+// memoryEngine is a remote.Engine in memory. It keeps no time: attempts are taken, lost or given up when the test says
+// so.
+type memoryEngine struct {
 	Slots int // of each worker that StartWorker starts; 0: more than tests need
 
 	mu       sync.Mutex
-	attempts map[string]*attempt
-	queue    []*attempt
+	attempts map[string]*memoryAttempt
+	queue    []*memoryAttempt
 	workers  []remote.Worker // that call Serve
 	away     bool
 	changed  chan struct{} // closed and replaced at each change
 }
 
-// New returns an Engine without workers.
-func New() *Engine { return &Engine{attempts: map[string]*attempt{}, changed: make(chan struct{})} }
+// newMemoryEngine returns one without workers.
+func newMemoryEngine() *memoryEngine {
+	return &memoryEngine{attempts: map[string]*memoryAttempt{}, changed: make(chan struct{})}
+}
 
-// attempt is an attempt in the engine, and a worker.Task.
-type attempt struct {
+// memoryAttempt is an attempt in the engine, and a worker.Task.
+type memoryAttempt struct {
 	remote.Activity
-	engine    *Engine
+	engine    *memoryEngine
 	taken     bool
 	progress  []byte
 	cancelled bool
@@ -51,7 +52,7 @@ type attempt struct {
 }
 
 // change makes a change and tells all who wait.
-func (e *Engine) change(f func()) {
+func (e *memoryEngine) change(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	f()
@@ -60,7 +61,7 @@ func (e *Engine) change(f func()) {
 }
 
 // await returns when done does, or with the cause of the end of ctx.
-func (e *Engine) await(ctx context.Context, done func() bool) error {
+func (e *memoryEngine) await(ctx context.Context, done func() bool) error {
 	for {
 		e.mu.Lock()
 		over, changed := done(), e.changed
@@ -76,11 +77,11 @@ func (e *Engine) await(ctx context.Context, done func() bool) error {
 	}
 }
 
-// SetAway makes the engine go away, or come back. Meanwhile all its answers are ErrAway.
-func (e *Engine) SetAway(away bool) { e.change(func() { e.away = away }) }
+// SetAway makes the engine go away, or come back. Meanwhile all its answers are errAway.
+func (e *memoryEngine) SetAway(away bool) { e.change(func() { e.away = away }) }
 
 // End ends an attempt, unless it has ended.
-func (e *Engine) End(id string, end remote.End) {
+func (e *memoryEngine) End(id string, end remote.End) {
 	e.change(func() {
 		if a := e.attempts[id]; a != nil && a.end == "" {
 			a.end = end
@@ -89,10 +90,12 @@ func (e *Engine) End(id string, end remote.End) {
 }
 
 // Forget makes the engine forget all attempts, as after the loss of its database.
-func (e *Engine) Forget() { e.change(func() { e.attempts, e.queue = map[string]*attempt{}, nil }) }
+func (e *memoryEngine) Forget() {
+	e.change(func() { e.attempts, e.queue = map[string]*memoryAttempt{}, nil })
+}
 
 // AwaitProgress returns when the last message of an attempt is one that f wants.
-func (e *Engine) AwaitProgress(ctx context.Context, id string, f func(message []byte) bool) error {
+func (e *memoryEngine) AwaitProgress(ctx context.Context, id string, f func(message []byte) bool) error {
 	return e.await(ctx, func() bool {
 		a := e.attempts[id]
 		return a != nil && a.progress != nil && f(a.progress)
@@ -100,25 +103,25 @@ func (e *Engine) AwaitProgress(ctx context.Context, id string, f func(message []
 }
 
 // AwaitStart returns when an attempt was started.
-func (e *Engine) AwaitStart(ctx context.Context, id string) error {
+func (e *memoryEngine) AwaitStart(ctx context.Context, id string) error {
 	return e.await(ctx, func() bool { return e.attempts[id] != nil })
 }
 
 // Starts returns the number of attempts that were started.
-func (e *Engine) Starts() int {
+func (e *memoryEngine) Starts() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.attempts)
 }
 
 // Start queues an attempt.
-func (e *Engine) Start(_ context.Context, a remote.Activity) (err error) {
+func (e *memoryEngine) Start(_ context.Context, a remote.Activity) (err error) {
 	e.change(func() {
 		switch {
 		case e.away:
-			err = ErrAway
+			err = errAway
 		case e.attempts[a.ID] == nil:
-			e.attempts[a.ID] = &attempt{Activity: a, engine: e}
+			e.attempts[a.ID] = &memoryAttempt{Activity: a, engine: e}
 			e.queue = append(e.queue, e.attempts[a.ID])
 		}
 	})
@@ -126,7 +129,7 @@ func (e *Engine) Start(_ context.Context, a remote.Activity) (err error) {
 }
 
 // Wait waits for the end of an attempt.
-func (e *Engine) Wait(ctx context.Context, id string) (result []byte, end remote.End, err error) {
+func (e *memoryEngine) Wait(ctx context.Context, id string) (result []byte, end remote.End, err error) {
 	err = e.await(ctx, func() bool {
 		if e.away {
 			return true
@@ -138,17 +141,17 @@ func (e *Engine) Wait(ctx context.Context, id string) (result []byte, end remote
 		return end != ""
 	})
 	if err == nil && end == "" {
-		err = ErrAway
+		err = errAway
 	}
 	return result, end, err
 }
 
 // Progress returns the last message of an attempt.
-func (e *Engine) Progress(_ context.Context, id string) ([]byte, error) {
+func (e *memoryEngine) Progress(_ context.Context, id string) ([]byte, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.away {
-		return nil, ErrAway
+		return nil, errAway
 	}
 	if a := e.attempts[id]; a != nil {
 		return a.progress, nil
@@ -157,12 +160,12 @@ func (e *Engine) Progress(_ context.Context, id string) ([]byte, error) {
 }
 
 // Cancel cancels an attempt.
-func (e *Engine) Cancel(_ context.Context, id, _ string) (err error) {
+func (e *memoryEngine) Cancel(_ context.Context, id, _ string) (err error) {
 	e.change(func() {
 		a := e.attempts[id]
 		switch {
 		case e.away:
-			err = ErrAway
+			err = errAway
 		case a == nil:
 		case !a.taken && a.end == "":
 			a.end = remote.Cancelled
@@ -175,7 +178,8 @@ func (e *Engine) Cancel(_ context.Context, id, _ string) (err error) {
 
 // Serve gives the attempts of queues to work, at most slots at a time, until ctx ends. It returns after the last of
 // them. Meanwhile Workers has who.
-func (e *Engine) Serve(ctx context.Context, who remote.Worker, queues []string, slots int, work func(worker.Task)) {
+func (e *memoryEngine) Serve(ctx context.Context, who remote.Worker, queues []string, slots int,
+	work func(worker.Task)) {
 	e.change(func() { e.workers = append(e.workers, who) })
 	defer e.change(func() {
 		e.workers = slices.DeleteFunc(e.workers, func(w remote.Worker) bool { return w.Name == who.Name })
@@ -184,7 +188,7 @@ func (e *Engine) Serve(ctx context.Context, who remote.Worker, queues []string, 
 	defer running.Wait()
 	free := slots
 	for {
-		var next *attempt
+		var next *memoryAttempt
 		err := e.await(ctx, func() bool {
 			for i, a := range e.queue {
 				if free > 0 && slices.Contains(queues, a.Queue) && a.end == "" {
@@ -207,21 +211,21 @@ func (e *Engine) Serve(ctx context.Context, who remote.Worker, queues []string, 
 }
 
 // Workers returns the workers that call Serve.
-func (e *Engine) Workers(context.Context, string) ([]remote.Worker, error) {
+func (e *memoryEngine) Workers(context.Context, string) ([]remote.Worker, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.away {
-		return nil, ErrAway
+		return nil, errAway
 	}
 	return slices.Clone(e.workers), nil
 }
 
 // Busy reports whether a worker makes an attempt of a queue.
-func (e *Engine) Busy(_ context.Context, queue string) (busy bool, err error) {
+func (e *memoryEngine) Busy(_ context.Context, queue string) (busy bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.away {
-		return false, ErrAway
+		return false, errAway
 	}
 	for _, a := range e.attempts {
 		busy = busy || a.taken && a.end == "" && strings.HasPrefix(a.Queue+".", queue+".")
@@ -230,13 +234,13 @@ func (e *Engine) Busy(_ context.Context, queue string) (busy bool, err error) {
 }
 
 // AwaitWorkers returns when n workers call Serve.
-func (e *Engine) AwaitWorkers(ctx context.Context, n int) error {
+func (e *memoryEngine) AwaitWorkers(ctx context.Context, n int) error {
 	return e.await(ctx, func() bool { return len(e.workers) == n })
 }
 
 // StartWorker starts a worker that makes attempts with an agent. bare is the git remote. StartWorker returns the
 // function that stops the worker and interrupts its attempts. The end of the test calls it too.
-func (e *Engine) StartWorker(t testing.TB, name, bare string, key *wire.Key, agent runner.Agent) (stop func()) {
+func (e *memoryEngine) StartWorker(t testing.TB, name, bare string, key *wire.Key, agent runner.Agent) (stop func()) {
 	w := worker.New(worker.Options{Name: name, Key: key, Dir: t.TempDir(), Mark: worker.Mark(name, os.Getpid()),
 		Release: "test", Env: os.Environ(), Allow: []string{bare}, Warn: func(err error) { t.Log(err) },
 		Local: func(_ *wire.Request, _ loop.Dir, observe func(runner.Observation)) (*runner.Local, error) {
@@ -260,11 +264,11 @@ func (e *Engine) StartWorker(t testing.TB, name, bare string, key *wire.Key, age
 	return stop
 }
 
-func (a *attempt) ID() string               { return a.Activity.ID }
-func (a *attempt) Request() []byte          { return a.Activity.Request }
-func (a *attempt) Heartbeat() time.Duration { return a.Limits.Heartbeat }
+func (a *memoryAttempt) ID() string               { return a.Activity.ID }
+func (a *memoryAttempt) Request() []byte          { return a.Activity.Request }
+func (a *memoryAttempt) Heartbeat() time.Duration { return a.Limits.Heartbeat }
 
-func (a *attempt) Beat(_ context.Context, progress []byte) (err error) {
+func (a *memoryAttempt) Beat(_ context.Context, progress []byte) (err error) {
 	a.engine.change(func() {
 		if err = a.state(); err == nil || errors.Is(err, worker.ErrCancelled) {
 			a.progress = progress
@@ -273,7 +277,7 @@ func (a *attempt) Beat(_ context.Context, progress []byte) (err error) {
 	return err
 }
 
-func (a *attempt) Complete(_ context.Context, result []byte) (err error) {
+func (a *memoryAttempt) Complete(_ context.Context, result []byte) (err error) {
 	a.engine.change(func() {
 		if err = a.state(); err == nil || errors.Is(err, worker.ErrCancelled) {
 			a.end, a.result, err = remote.Completed, result, nil
@@ -283,10 +287,10 @@ func (a *attempt) Complete(_ context.Context, result []byte) (err error) {
 }
 
 // state returns the answer to a worker. The caller must hold mu.
-func (a *attempt) state() error {
+func (a *memoryAttempt) state() error {
 	switch {
 	case a.engine.away:
-		return ErrAway
+		return errAway
 	case a.end != "" || a.engine.attempts[a.ID()] != a:
 		return worker.ErrGone
 	case a.cancelled:

@@ -1,8 +1,8 @@
-// Command server is a Temporal server in memory for the tests beside it, until its input ends. It says its address and
-// its namespace. With --ip ADDRESS among its arguments it is the development server of the temporal CLI: it also
-// listens at port 7233 of that address, and has the namespace default. It is a module of its own, because its
-// dependencies and those of wavex exclude each other.
-package main
+// Package server_test is a Temporal server in memory for the tests beside it, as a test binary: until its input ends.
+// It says its address and its namespace. With --ip ADDRESS among its arguments it is the development server of the
+// temporal CLI: it also listens at port 7233 of that address, and has the namespace default. It is a module of its own,
+// because its dependencies and those of wavex exclude each other.
+package server_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"testing"
 	"time"
 
 	"go.temporal.io/api/workflowservice/v1"
@@ -19,7 +20,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-func main() {
+// TestMain is the server. There are no tests.
+func TestMain(*testing.M) {
 	s := temporaltest.NewServer()
 	if i := slices.Index(os.Args, "--ip"); i > 0 && i+1 < len(os.Args) {
 		if err := develop(s.GetFrontendHostPort(), net.JoinHostPort(os.Args[i+1], "7233")); err != nil {

@@ -1,4 +1,4 @@
-package remote_test
+package fleet
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // BenchmarkAttempt measures attempts at a command that does nothing, one at a time, with an engine in memory: the git
 // of both machines, with the worktree.
 func BenchmarkAttempt(b *testing.B) {
-	f := newFleet(b, nil)
+	f := newCrew(b, nil)
 	dir, req := f.request("a")
 	req.Command = "true"
 	r := f.runner(dir)

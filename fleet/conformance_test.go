@@ -1,4 +1,4 @@
-package remote_test
+package fleet
 
 import (
 	"testing"
@@ -11,6 +11,6 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	remotetest.Attempts(t, func(t *testing.T, agent runner.Agent) func(dir string) *remote.Runner {
-		return newFleet(t, agent).runner
+		return newCrew(t, agent).runner
 	})
 }

@@ -1,4 +1,4 @@
-package remote_test
+package fleet
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"wavex/budget"
 	"wavex/fleet/remote"
-	"wavex/fleet/remote/remotetest"
 	"wavex/fleet/remote/wire"
 	"wavex/internal/testrepo"
 	"wavex/runner"
@@ -20,7 +19,7 @@ import (
 
 // scriptedEngine is an engine whose answers about workers are functions. It counts them.
 type scriptedEngine struct {
-	*remotetest.Engine
+	*memoryEngine
 	asked   atomic.Int32
 	busy    func() (bool, error)
 	workers func(context.Context) ([]remote.Worker, error)
@@ -40,7 +39,7 @@ func (e *scriptedEngine) Wait(ctx context.Context, id string) ([]byte, remote.En
 	if err := context.Cause(ctx); err != nil {
 		return nil, "", err
 	}
-	return e.Engine.Wait(ctx, id)
+	return e.memoryEngine.Wait(ctx, id)
 }
 
 // attemptsOf returns a function that makes an attempt of a task in the background.
@@ -57,13 +56,13 @@ func attemptsOf(t *testing.T, r *remote.Runner, req runner.Request) func(task st
 func TestBusyWithTheRun(t *testing.T) {
 	t.Parallel()
 	begun, gate := make(chan string, 9), make(chan struct{})
-	f := newFleet(t, waits(begun, gate))
+	f := newCrew(t, waits(begun, gate))
 	f.stop()
 	f.engine.Slots = 1
 	f.addWorker("w2")
 	dir, req := f.request("a")
 	r := f.runner(dir)
-	engine := &scriptedEngine{Engine: f.engine, busy: func() (bool, error) { return false, nil }}
+	engine := &scriptedEngine{memoryEngine: f.engine, busy: func() (bool, error) { return false, nil }}
 	r.Engine, r.Poll = engine, time.Minute
 	told := make(chan runner.Observation, 9)
 	r.Observe = func(o runner.Observation) { told <- o }
@@ -90,12 +89,12 @@ func TestBusyWithTheRun(t *testing.T) {
 // more, and one of them says so.
 func TestBusyIsShared(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, works())
+	f := newCrew(t, works())
 	f.stop()
 	dir, req := f.request("a")
 	r := f.runner(dir)
 	refusal := errors.New("too many requests")
-	engine := &scriptedEngine{Engine: f.engine, busy: func() (bool, error) { return false, refusal }}
+	engine := &scriptedEngine{memoryEngine: f.engine, busy: func() (bool, error) { return false, refusal }}
 	warned := make(chan error, 9)
 	r.Engine, r.Poll, r.Warn = engine, time.Hour, func(err error) { warned <- err }
 	attempt := attemptsOf(t, r, req)
@@ -129,13 +128,13 @@ func TestBusyIsShared(t *testing.T) {
 // An attempt waits once more without an answer, each time after it has got one.
 func TestBusyIsUnknown(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, works())
+	f := newCrew(t, works())
 	f.stop()
 	dir, req := f.request("a")
 	r := f.runner(dir)
-	away := remotetest.ErrAway
+	away := errAway
 	answers := []error{away, nil, away, away}
-	engine := &scriptedEngine{Engine: f.engine}
+	engine := &scriptedEngine{memoryEngine: f.engine}
 	engine.busy = func() (bool, error) {
 		err := answers[engine.asked.Load()-1]
 		return err == nil, err
@@ -156,12 +155,12 @@ func TestBusyIsUnknown(t *testing.T) {
 // A missing worker is told also if the engine did not answer at first, or still listed a worker that was killed.
 func TestNoWorkerIsTold(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, works())
+	f := newCrew(t, works())
 	f.stop()
 	dir, req := f.request("a")
 	r := f.runner(dir)
 	answers, calls := make(chan remote.Worker, 1), make(chan struct{}, 9)
-	engine := &scriptedEngine{Engine: f.engine, busy: func() (bool, error) { return false, nil }}
+	engine := &scriptedEngine{memoryEngine: f.engine, busy: func() (bool, error) { return false, nil }}
 	engine.workers = func(ctx context.Context) ([]remote.Worker, error) {
 		select {
 		case calls <- struct{}{}:
@@ -197,12 +196,12 @@ func TestNoWorkerIsTold(t *testing.T) {
 // An engine that does not tell its workers does not hide the end of an attempt.
 func TestEndWhileWorkersAreAsked(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, works())
+	f := newCrew(t, works())
 	f.stop()
 	dir, req := f.request("a")
 	r := f.runner(dir)
 	asked := make(chan struct{}, 99)
-	engine := &scriptedEngine{Engine: f.engine, busy: func() (bool, error) { return false, nil }}
+	engine := &scriptedEngine{memoryEngine: f.engine, busy: func() (bool, error) { return false, nil }}
 	engine.workers = func(ctx context.Context) ([]remote.Worker, error) {
 		asked <- struct{}{}
 		<-ctx.Done()
@@ -236,7 +235,7 @@ func TestStoppedBeforeItStartsAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, works())
+			f := newCrew(t, works())
 			f.stop()
 			dir, req := f.request("a")
 			req.Cap, req.Resume, req.Worker = budget.Dollar, c.worker != "", c.worker
@@ -250,8 +249,8 @@ func TestStoppedBeforeItStartsAgain(t *testing.T) {
 			}
 			started := f.engine.Starts()
 			r := f.runner(dir)
-			r.Engine = &scriptedEngine{Engine: f.engine, busy: func() (bool, error) { return c.busy, nil },
-				workers: func(context.Context) ([]remote.Worker, error) { return nil, remotetest.ErrAway }}
+			r.Engine = &scriptedEngine{memoryEngine: f.engine, busy: func() (bool, error) { return c.busy, nil },
+				workers: func(context.Context) ([]remote.Worker, error) { return nil, errAway }}
 			req.Adopted = true
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cancel(errors.New("stopped by the test"))

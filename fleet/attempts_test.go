@@ -1,4 +1,4 @@
-package remote_test
+package fleet
 
 import (
 	"bytes"
@@ -18,7 +18,6 @@ import (
 	"wavex/budget"
 	"wavex/fleet/ferry"
 	"wavex/fleet/remote"
-	"wavex/fleet/remote/remotetest"
 	"wavex/fleet/remote/wire"
 	"wavex/fleet/worker"
 	"wavex/internal/plan"
@@ -72,7 +71,7 @@ func isTurn(id string) func([]byte) bool {
 // TestLogsAndWork: the machine of a run has the work, the log files and the digests of an attempt when it ends.
 func TestLogsAndWork(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, works())
+	f := newCrew(t, works())
 	dir, req := f.request("a/b c")
 	req.Files, req.CheckFiles = []plan.File{{Path: "made.txt", Action: "create"}}, &runner.CheckFiles{Store: t.TempDir()}
 	r := f.runner(dir)
@@ -111,7 +110,7 @@ func TestRetryElsewhere(t *testing.T) {
 		}
 		return agent.Agent.Turn(ctx, req)
 	}
-	f := newFleet(t, agent)
+	f := newCrew(t, agent)
 	dir, req := f.request("a")
 	req.Files = []plan.File{{Path: "made.txt", Action: "create"}}
 	req.Checks = []plan.Check{{Run: "test -e second"}}
@@ -130,7 +129,7 @@ func TestRetryElsewhere(t *testing.T) {
 // The attempt before may have been stopped without a change, so that its work is the commit where it began.
 func TestWorkWithoutAChange(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, works())
+	f := newCrew(t, works())
 	dir, req := f.request("a")
 	req.WIP = req.Commit
 	if res := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Done {
@@ -141,7 +140,7 @@ func TestWorkWithoutAChange(t *testing.T) {
 // An attempt that resumes a session is made by the worker that has it.
 func TestSessionStays(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, works())
+	f := newCrew(t, works())
 	f.addWorker("w2")
 	for attempt, name := range []string{"w2", "w1", "w2", "w1"} {
 		dir, req := f.request("a")
@@ -162,7 +161,7 @@ func TestSessionMoves(t *testing.T) {
 		}
 		return agent.Agent.Turn(ctx, req)
 	}
-	f := newFleet(t, agent)
+	f := newCrew(t, agent)
 	dir, req := f.request("a")
 	req.Attempt, req.Resume, req.Worker, req.FullPrompt = 2, true, "gone", "all of it"
 	results := make(chan runner.Result, 1)
@@ -195,7 +194,7 @@ func TestSessionMoves(t *testing.T) {
 func TestBusyWorkers(t *testing.T) {
 	t.Parallel()
 	begun, gate := make(chan string, 9), make(chan struct{})
-	f := newFleet(t, waits(begun, gate))
+	f := newCrew(t, waits(begun, gate))
 	f.stop()
 	f.engine.Slots = 1
 	stop := f.addWorker("w2")
@@ -251,7 +250,7 @@ func TestBusyWorkers(t *testing.T) {
 // TestClocksDiffer: the times of a result are those of this machine, and the duration is that of the worker.
 func TestClocksDiffer(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, nil)
+	f := newCrew(t, nil)
 	f.stop()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -282,7 +281,7 @@ func TestStartedOnce(t *testing.T) {
 	t.Parallel()
 	begun, gate := make(chan string, 9), make(chan struct{})
 	agent := waits(begun, gate)
-	f := newFleet(t, agent)
+	f := newCrew(t, agent)
 	dir, req := f.request("a")
 	req.Adopted = true
 	results := make(chan runner.Result)
@@ -308,7 +307,7 @@ func TestStartedOnce(t *testing.T) {
 func TestStoppedWhileAdopted(t *testing.T) {
 	t.Parallel()
 	begun := make(chan string, 1)
-	f := newFleet(t, waits(begun, nil))
+	f := newCrew(t, waits(begun, nil))
 	dir, req := f.request("a")
 	first := make(chan runner.Result, 1)
 	go func() { first <- f.runner(dir).Attempt(t.Context(), req, runner.Hooks{}) }()
@@ -332,7 +331,7 @@ type deafEngine struct {
 
 func (e *deafEngine) Cancel(ctx context.Context, id, reason string) error {
 	if e.left.Add(-1) >= 0 {
-		return remotetest.ErrAway
+		return errAway
 	}
 	return e.Engine.Cancel(ctx, id, reason)
 }
@@ -341,7 +340,7 @@ func (e *deafEngine) Cancel(ctx context.Context, id, reason string) error {
 func TestCancelledAgain(t *testing.T) {
 	t.Parallel()
 	begun := make(chan string, 1)
-	f := newFleet(t, waits(begun, nil))
+	f := newCrew(t, waits(begun, nil))
 	dir, req := f.request("a")
 	engine := &deafEngine{Engine: f.engine}
 	engine.left.Store(2)
@@ -360,7 +359,7 @@ func TestCancelledAgain(t *testing.T) {
 // An attempt that is stopped before a worker has taken it is not broken, also if the engine gives it up first.
 func TestStoppedBeforeItWasTaken(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, nil)
+	f := newCrew(t, nil)
 	f.stop()
 	dir, req := f.request("a")
 	r := f.runner(dir)
@@ -384,7 +383,7 @@ func TestStoppedBeforeItWasTaken(t *testing.T) {
 func TestResultOutlivesTheEngine(t *testing.T) {
 	t.Parallel()
 	agent := works()
-	f := newFleet(t, agent)
+	f := newCrew(t, agent)
 	dir, req := f.request("a")
 	first := f.runner(dir).Attempt(t.Context(), req, runner.Hooks{})
 	f.engine.Forget()
@@ -400,7 +399,7 @@ func TestResultOutlivesTheEngine(t *testing.T) {
 // A pushed result that cannot be read is told, and the attempt is made.
 func TestUnreadableResult(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, works())
+	f := newCrew(t, works())
 	dir, req := f.request("a")
 	r := f.runner(dir)
 	logs, err := r.Ferry.Pack(t.Context(), "Logs", nil, map[string][]byte{wire.ResultFile: []byte("no JSON")})
@@ -419,7 +418,7 @@ func TestUnreadableResult(t *testing.T) {
 func TestForgedResult(t *testing.T) {
 	t.Parallel()
 	agent := works()
-	f := newFleet(t, agent)
+	f := newCrew(t, agent)
 	f.stop()
 	var err error
 	f.key, err = wire.NewKey(bytes.Repeat([]byte{1}, wire.KeySize))
@@ -455,7 +454,7 @@ func TestForgedResult(t *testing.T) {
 func TestTurnOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
 	agent := works()
-	f := newFleet(t, agent)
+	f := newCrew(t, agent)
 	dir, req := f.request("a")
 	gate := filepath.Join(t.TempDir(), "gate")
 	req.Checks = []plan.Check{{Run: "test -e made.txt && while ! test -e '" + gate + "'; do sleep 0.05; done"}}
@@ -516,7 +515,7 @@ func (e slowLooks) Progress(ctx context.Context, id string) ([]byte, error) {
 // reported: the result follows.
 func TestTurnIsOutrun(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, works())
+	f := newCrew(t, works())
 	dir, req := f.request("a")
 	gate := filepath.Join(t.TempDir(), "gate")
 	req.Checks = []plan.Check{{Run: "test -e made.txt && while ! test -e '" + gate + "'; do sleep 0.05; done"}}
@@ -535,7 +534,7 @@ func TestTurnIsOutrun(t *testing.T) {
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	begun := make(chan string, 9)
-	f := newFleet(t, waits(begun, nil))
+	f := newCrew(t, waits(begun, nil))
 	dir, req := f.request("a")
 	req.Cap = budget.Dollar
 	for end, want := range map[remote.End]struct {
@@ -571,7 +570,7 @@ func TestEnds(t *testing.T) {
 // A lost attempt counts at its cap, and at the cost that its worker has told if that is more.
 func TestCostOfLostAttempts(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, nil)
+	f := newCrew(t, nil)
 	f.stop()
 	dir, req := f.request("a")
 	req.Cap = 2 * budget.Dollar
@@ -621,7 +620,7 @@ func TestLateResult(t *testing.T) {
 		end.Outcome, end.Cost = runner.Interrupted, 1234
 		return end
 	}
-	f := newFleet(t, agent)
+	f := newCrew(t, agent)
 	dir, req := f.request("a")
 	req.Cap = 2 * budget.Dollar
 	r := f.runner(dir)
@@ -660,7 +659,7 @@ func TestLateResult(t *testing.T) {
 func TestEngineAway(t *testing.T) {
 	t.Parallel()
 	begun, gate := make(chan string, 1), make(chan struct{})
-	f := newFleet(t, waits(begun, gate))
+	f := newCrew(t, waits(begun, gate))
 	dir, req := f.request("a")
 	f.engine.SetAway(true)
 	results := make(chan runner.Result, 1)
@@ -687,14 +686,14 @@ func TestEngineAway(t *testing.T) {
 // An engine that stays away is given up after the wait for a worker.
 func TestEngineStaysAway(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, works())
+	f := newCrew(t, works())
 	dir, req := f.request("a")
 	req.Cap = budget.Dollar
 	f.engine.SetAway(true)
 	r := f.runner(dir)
 	r.QueueWait = 50 * time.Millisecond
 	if res := r.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken || f.engine.Starts() != 0 ||
-		!strings.Contains(res.Reason, "the engine of the workers: "+remotetest.ErrAway.Error()) {
+		!strings.Contains(res.Reason, "the engine of the workers: "+errAway.Error()) {
 		t.Errorf("%+v", res)
 	}
 }
@@ -702,7 +701,7 @@ func TestEngineStaysAway(t *testing.T) {
 func TestStops(t *testing.T) {
 	t.Parallel()
 	begun := make(chan string, 1)
-	f := newFleet(t, waits(begun, nil))
+	f := newCrew(t, waits(begun, nil))
 	dir, req := f.request("a")
 	cause := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -722,7 +721,7 @@ func TestStops(t *testing.T) {
 // An attempt whose worker does not tell its end after it was cancelled counts at its cap.
 func TestStopsWithoutAResult(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, nil)
+	f := newCrew(t, nil)
 	f.stop()
 	dir, req := f.request("a")
 	req.Cap = budget.Dollar
@@ -758,7 +757,7 @@ func TestStopsWithoutAResult(t *testing.T) {
 func TestWorkerStops(t *testing.T) {
 	t.Parallel()
 	begun := make(chan string, 1)
-	f := newFleet(t, waits(begun, nil))
+	f := newCrew(t, waits(begun, nil))
 	f.stop()
 	stop := f.addWorker("w2")
 	dir, req := f.request("a")
@@ -774,7 +773,7 @@ func TestWorkerStops(t *testing.T) {
 // A worker sets its worktrees up as the plan of the session says.
 func TestSetupChanges(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, works())
+	f := newCrew(t, works())
 	dir, req := f.request("a")
 	req.Checks = []plan.Check{{Run: "test -e made-by-setup"}}
 	r := f.runner(dir)
@@ -815,7 +814,7 @@ func TestLongMessages(t *testing.T) {
 		got.Store(int64(len(req.Prompt)))
 		return turn(ctx, req)
 	}
-	f := newFleet(t, agent)
+	f := newCrew(t, agent)
 	dir, req := f.request("a")
 	req.Prompt = prompt
 	for i := range 3000 {
@@ -845,7 +844,7 @@ func TestLongMessages(t *testing.T) {
 // The result of an attempt whose work could not be pushed comes in its message, also if that has no room for all of it.
 func TestLongResultIsNotPushed(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, edits())
+	f := newCrew(t, edits())
 	dir, req := f.request("a")
 	req.Cap = budget.Dollar
 	hook := filepath.Join(f.bare, "hooks", "update")
@@ -860,7 +859,7 @@ func TestLongResultIsNotPushed(t *testing.T) {
 // An attempt whose worker speaks another protocol, since wavex was upgraded while it ran, counts at its cap.
 func TestResumedInAnotherProtocol(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, nil)
+	f := newCrew(t, nil)
 	f.stop()
 	dir, req := f.request("a")
 	req.Cap = 2 * budget.Dollar
@@ -888,7 +887,7 @@ func TestResumedInAnotherProtocol(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, works())
+	f := newCrew(t, works())
 	dir, req := f.request("a")
 	r := f.runner(dir)
 	r.Repo = "ssh://other/repo"
