@@ -84,6 +84,9 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 		if done = m.commitAttempt(ctx, t, mapped, &res); done != noWork {
 			res.Commit = done
 		}
+		if res.Outcome == runner.Done {
+			m.noteAttempt(ctx, t, cmp.Or(res.Commit, t.Base), req.Dir, mapped.Checks, res.Checks)
+		}
 		res.Duration = m.opts.Now().Sub(began)
 	}
 	if res.WIP = ""; req.Commit != "" && res.Outcome != runner.Done {

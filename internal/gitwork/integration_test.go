@@ -2,12 +2,15 @@ package gitwork
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"wavex/internal/check"
 	"wavex/internal/plan"
 	"wavex/internal/proc/proctest"
 	"wavex/runner"
@@ -445,5 +448,68 @@ func TestAnotherSetup(t *testing.T) {
 			return cmp.Or(err, errors.New("not yet"))
 		}))
 		must(t, m.Close(t.Context()))
+	}
+}
+
+// Checks that fail once on any tree acquit no task that has broken one of them, and convict no other.
+func TestFlakesAcquitNobody(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	m := r.open(r.options("r1"))
+	r.attempt(m, "a", r.edits(files{"a1": "1\n"}))
+	r.integrate(m, 1, "a: ")
+	for _, task := range []string{"b", "c", "d"} {
+		r.attempt(m, task, r.edits(files{task: map[string]string{"c": "broken\n"}[task] + "1\n"}))
+	}
+	cs, _, err := m.loadCandidates(t.Context(), 1, verifiedTasks("b: true", "c: true", "d: true"))
+	must(t, err)
+	m.picks = map[pick]string{}
+	broken := map[string]bool{} // by tree
+	for seed := range uint64(100) {
+		flaky := rand.New(rand.NewPCG(seed, 0))
+		failed := map[string]bool{}
+		v := &verifier{m: m, rec: &savedIntegration{From: m.tip()}, earlier: verifiedTasks("a: suite"),
+			results: map[string]*result{}}
+		v.run = func(_ context.Context, tree string, _ func() (*tree, error), d requiredCheck) (check.Evidence, error) {
+			if _, known := broken[tree]; !known {
+				broken[tree] = strings.Contains(r.git("ls-tree", "--name-only", tree), "c")
+			}
+			red := broken[tree] && d.check.Run == "suite" || !failed[tree+d.key()] && flaky.IntN(2) == 0
+			failed[tree+d.key()] = red
+			return check.Evidence{Check: d.check.Run, Passed: !red}, nil
+		}
+		red, err := v.verify(t.Context(), cs, nil)
+		must(t, err)
+		culprits, err := v.findCulprits(t.Context(), cs, red)
+		must(t, err)
+		if len(culprits) != 1 || cs[culprits[0].task].Task != "c" {
+			t.Errorf("seed %d: the culprits are %v; notes: %v", seed, culprits, v.notes)
+		}
+	}
+}
+
+// An integration whose tree is that of the attempt runs no check again, unless ignored files may have helped there.
+func TestCheckRunsOnceOnATree(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		content files
+		runs    string
+	}{
+		"the same tree": {files{"x": "1\n"}, "ax"}, "with ignored files": {files{"x": "1\n", "out/f": "1\n"}, "axx"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, files{".gitignore": "out/\n"})
+			m := r.open(r.options("r1"))
+			log := filepath.Join(t.TempDir(), "log")
+			must(t, os.WriteFile(log, []byte("a"), 0o600))
+			run := plan.Check{Run: "printf x >> " + log}
+			res := r.ask(m, runner.Request{Task: "x", Attempt: 1, Checks: []plan.Check{run}}, r.edits(c.content))
+			equal(t, "outcome", res.Outcome, runner.Done)
+			r.integrate(m, 1, "x: "+run.Run)
+			data, err := os.ReadFile(log)
+			must(t, err)
+			equal(t, "runs", string(data), c.runs)
+		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wavex/internal/check"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
@@ -213,6 +214,10 @@ func (a agent) Attempt(ctx context.Context, req runner.Request, hooks runner.Hoo
 		if _, err := os.Lstat(filepath.Join(req.Dir, f.Path)); err == nil && f.Writes() {
 			res.Changed = append(res.Changed, f.Path)
 		}
+	}
+	var err error
+	if res.Checks, err = check.Run(ctx, check.Place{Dir: req.Dir, Env: os.Environ()}, req.Checks); err != nil {
+		return runner.Result{Outcome: runner.Interrupted, Reason: err.Error()}
 	}
 	return res
 }

@@ -48,8 +48,8 @@ func TestCulpritsOfALargeBatch(t *testing.T) {
 	equal(t, "integrated", len(in.Integrated), 28)
 	data, err := os.ReadFile(runs)
 	must(t, err)
-	if n := strings.Count(string(data), "\n"); n > 16 {
-		t.Errorf("%d runs of the combined check, at most 16 are allowed", n)
+	if n := strings.Count(string(data), "\n"); n > 24 { // each red one runs twice
+		t.Errorf("%d runs of the combined check, at most 24 are allowed", n)
 	}
 }
 

@@ -64,8 +64,10 @@ type repaired struct {
 	lost     []string // see Lost
 }
 
-// usage tells which worktrees are in use. The mu of its Manager guards it.
+// usage tells which worktrees are in use and which checks passed. The mu of its Manager guards it.
 type usage struct {
+	passed map[string]bool // checks that passed, by tree and check
+
 	busy  map[string]bool // tasks with an attempt in their worktree
 	left  map[int]bool    // numbers from whose paths worktrees are being moved away
 	freed sync.Cond       // a worktree that was in use is not any more, another task has it, or it was moved
@@ -79,7 +81,7 @@ type lastPush struct {
 
 func newManager(o Options) *Manager {
 	m := &Manager{opts: o, trash: trashOf(o.Loop)}
-	m.busy, m.left = map[string]bool{}, map[int]bool{}
+	m.busy, m.left, m.passed = map[string]bool{}, map[int]bool{}, map[string]bool{}
 	m.freed.L = &m.mu
 	return m
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/check"
 	"wavex/internal/textfmt"
 )
 
@@ -35,7 +34,8 @@ func (m *Manager) selectCandidates(ctx context.Context, rec *savedIntegration,
 		return in, nil, err
 	}
 	v := &verifier{m: m, rec: rec, earlier: m.earlierInWave(rec.Wave, good), planChecks: m.planChecks,
-		evidence: map[string]check.Evidence{}}
+		results: map[string]*result{}}
+	v.run = v.runInWorktree
 	for len(good) > 0 {
 		red, err := v.verify(ctx, good, nil)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"wavex/internal/check"
 	"wavex/internal/plan"
@@ -20,11 +21,23 @@ import (
 type verifier struct {
 	m          *Manager
 	rec        *savedIntegration
-	earlier    []VerifiedTask            // tasks of the same wave that are integrated already
-	planChecks []requiredCheck           // the plan's own
-	evidence   map[string]check.Evidence // by commit and check
+	earlier    []VerifiedTask     // tasks of the same wave that are integrated already
+	planChecks []requiredCheck    // the plan's own
+	results    map[string]*result // by tree and check
+	run        checkRunner
 	notes      []string
 	failures   map[string][]failedCheck // failures of red sets, by set of tasks
+}
+
+// checkRunner runs a check in a worktree with a tree of git; at makes the worktree.
+type checkRunner func(ctx context.Context, tree string, at func() (*tree, error),
+	d requiredCheck) (check.Evidence, error)
+
+// result has the runs of a check on one tree. Two red ones are red, a green one is green, and both are flaky: then the
+// check tells nothing about the tree.
+type result struct {
+	green bool
+	red   []check.Evidence
 }
 
 // requiredCheck is a check and the directory it runs in. Several tasks may have the same duty.
@@ -89,9 +102,8 @@ func (j *verifier) requiredChecks(cs []candidate) []requiredCheck {
 	return out
 }
 
-// verify runs the checks of a set on its combined tree: those of only, which the search for culprits
-// asks about, or all if only is nil. Of all checks it runs a red one a second time before it counts. It
-// returns the failures that remain.
+// verify returns the checks that are red on the combined tree of a set: those of only, which the search for culprits
+// asks about, or all if only is nil.
 func (j *verifier) verify(ctx context.Context, cs []candidate, only []failedCheck) ([]failedCheck, error) {
 	commit, _, at, clash, err := j.m.applyCandidates(ctx, j.rec.From, cs)
 	if err != nil {
@@ -107,31 +119,7 @@ func (j *verifier) verify(ctx context.Context, cs []candidate, only []failedChec
 			return !slices.ContainsFunc(only, func(f failedCheck) bool { return f.key() == d.key() })
 		})
 	}
-	red, err := j.runChecks(ctx, commit, duties)
-	if err != nil || len(red) == 0 || only != nil {
-		return red, err
-	}
-	for _, f := range red {
-		delete(j.evidence, commit+f.key())
-	}
-	var again []requiredCheck
-	for _, f := range red {
-		again = append(again, f.requiredCheck)
-	}
-	still, err := j.runChecks(ctx, commit, again)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range red {
-		if !slices.ContainsFunc(still, func(s failedCheck) bool { return s.key() == f.key() }) {
-			j.addNote(fmt.Sprintf("flaky: %s failed (%s) and passed when run again", textfmt.OneLine(f.evidence.Check, 100),
-				f.evidence.Reason))
-		}
-	}
-	if len(still) == 0 {
-		return nil, nil
-	}
-	return still, nil
+	return j.runChecks(ctx, commit, duties)
 }
 
 func (j *verifier) addNote(s string) {
@@ -140,31 +128,72 @@ func (j *verifier) addNote(s string) {
 	}
 }
 
-// runChecks returns the duties that fail on a commit. It reuses evidence that it already has.
+// runChecks returns the duties that are red on a commit. It runs a check only if it does not know the result on the
+// commit's tree, and a red one again after the others.
 func (j *verifier) runChecks(ctx context.Context, commit string,
 	duties []requiredCheck) (red []failedCheck, err error) {
-	var t *tree
-	for _, d := range duties {
-		e, known := j.evidence[commit+d.key()]
-		if !known {
-			if t == nil {
-				if t, err = j.m.integrationTree(ctx, commit); err != nil {
-					return nil, err
-				}
-			}
-			if e, err = j.runCheck(ctx, t, d); err != nil {
+	if len(duties) == 0 {
+		return nil, nil
+	}
+	id, err := j.m.treeOf(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	for reds := range 2 {
+		at := sync.OnceValues(func() (*tree, error) { return j.m.integrationTree(ctx, commit) })
+		for _, d := range duties {
+			if err := j.runCheck(ctx, id, at, d, reds); err != nil {
 				return nil, err
 			}
-			j.evidence[commit+d.key()] = e
 		}
-		if !e.Passed {
-			red = append(red, failedCheck{d, e})
+	}
+	for _, d := range duties {
+		if r := j.results[id+d.key()]; !r.green {
+			red = append(red, failedCheck{d, r.red[0]})
 		}
 	}
 	return red, nil
 }
 
-func (j *verifier) runCheck(ctx context.Context, t *tree, d requiredCheck) (check.Evidence, error) {
+// runCheck runs a check on a tree if its result is not known after a number of red runs.
+func (j *verifier) runCheck(ctx context.Context, id string, at func() (*tree, error), d requiredCheck, reds int) error {
+	r := j.results[id+d.key()]
+	if r == nil {
+		r = &result{green: j.m.hasPassed(id, d)}
+		j.results[id+d.key()] = r
+	}
+	if r.green || len(r.red) > reds {
+		return nil
+	}
+	e, err := j.run(ctx, id, at, d)
+	if err != nil {
+		return err
+	}
+	if d.mustFail {
+		e.Check, e.Reason = "must not be: "+e.Check, ""
+		if e.Passed = !e.Passed; !e.Passed {
+			e.Reason = "it is true"
+		}
+	}
+	if r.green = e.Passed; !r.green {
+		r.red = append(r.red, e)
+		return nil
+	}
+	j.m.notePassed(id, d)
+	if len(r.red) > 0 {
+		j.addNote(fmt.Sprintf("flaky: %s failed (%s) and passed when run again", textfmt.OneLine(e.Check, 100),
+			r.red[0].Reason))
+	}
+	return nil
+}
+
+// runInWorktree is the checkRunner of an integration.
+func (j *verifier) runInWorktree(ctx context.Context, _ string, at func() (*tree, error),
+	d requiredCheck) (check.Evidence, error) {
+	t, err := at()
+	if err != nil {
+		return check.Evidence{}, err
+	}
 	dir, err := j.m.treeDir(t, d.dir)
 	if err != nil {
 		return check.Evidence{}, err
@@ -174,20 +203,13 @@ func (j *verifier) runCheck(ctx context.Context, t *tree, d requiredCheck) (chec
 	defer j.m.slots.emptyDir(slot)
 	add[proc.RunVar] = j.m.opts.Run
 	add[proc.AttemptVar] = fmt.Sprintf("%s/wavex-wave-%d/1", j.m.opts.Run, j.rec.Wave)
-	at := check.Place{Dir: dir, Env: proc.EnvironPass(j.m.opts.Env, j.m.opts.Pass, add),
+	place := check.Place{Dir: dir, Env: proc.EnvironPass(j.m.opts.Env, j.m.opts.Pass, add),
 		Wrapper: j.m.CheckWrapper(j.m.treePathOf(t))}
-	got, err := check.Run(ctx, at, []plan.Check{d.check})
+	got, err := check.Run(ctx, place, []plan.Check{d.check})
 	if err != nil {
 		return check.Evidence{}, err
 	}
-	e := got[0]
-	if d.mustFail {
-		e.Check, e.Reason = "must not be: "+e.Check, ""
-		if e.Passed = !e.Passed; !e.Passed {
-			e.Reason = "it is true"
-		}
-	}
-	return e, nil
+	return got[0], nil
 }
 
 // CheckWrapper returns the proc.Spec.Wrapper of the checks in a working tree.
@@ -219,7 +241,7 @@ func (m *Manager) integrationTree(ctx context.Context, commit string) (*tree, er
 }
 
 // findCulprits returns the candidates to leave out, given the failures with all of them. A check of an
-// integrated task that fails without any candidate is not blamed on a candidate.
+// integrated task that is red without any candidate is not blamed on a candidate; a flaky one is.
 func (j *verifier) findCulprits(ctx context.Context, cs []candidate, red []failedCheck) ([]culpritSet, error) {
 	var before []requiredCheck
 	for _, d := range j.requiredChecks(nil) {
