@@ -129,6 +129,7 @@ func (m *Manager) mapRequest(t *tree, req runner.Request) (runner.Request, error
 	}
 	req.Files, req.Checks = m.relativeFiles(from, req.Files), m.relativeChecks(from, req.Checks)
 	req.Env = m.slots.overlay(req.Env, req.Slot)
+	req.Env["GIT_CONFIG_PARAMETERS"] = m.agentGit()
 	req.Run = m.mark()
 	return req, nil
 }

@@ -42,14 +42,9 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	}
 	g := m.gitIn(t)
 	branch, ref := taskBranch(m.opts.Run, req.Task), taskRef(m.opts.Run, req.Task)
-	refs, err := g.refIDs(ctx, stashRef, branch)
+	refs, err := g.refIDs(ctx, branch)
 	if err != nil {
 		return "", err
-	}
-	if refs[stashRef] != "" {
-		if err := m.preserveStashes(ctx, req.Task); err != nil {
-			return "", err
-		}
 	}
 	head, onBranch, err := m.headOf(ctx, t, branch, refs[branch])
 	if err != nil {

@@ -38,7 +38,7 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
 	branch := runBranch(m.opts.Run)
-	if err := errors.Join(m.recoverForward(ctx), m.preserveStashes(ctx, "")); err != nil {
+	if err := m.recoverForward(ctx); err != nil {
 		return Delivery{}, err
 	}
 	refs, err := m.g.refIDs(ctx, branch)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -217,15 +218,13 @@ func TestAgentsThatDamageTheirWorktree(t *testing.T) {
 			r.gitIn(dir, "commit", "-qm", "1")
 			_, _ = r.tryGit(dir, "rebase", "-q", "--exec", "false", "HEAD~1")
 		}},
-		"stashes and pops": {play: func(r *repo, dir string) {
-			r.gitIn(dir, "stash", "-qu")
-			r.gitIn(dir, "stash",
-				"pop", "-q")
-		}},
-		"stashes and forgets": {play: func(r *repo, dir string) {
-			r.write(dir, files{"old": "1\n"})
-			r.gitIn(dir, "stash", "-qu")
-			r.write(dir, files{"mine": "work\n"})
+		"stashes": {play: func(r *repo, dir string) {
+			if said, err := r.tryGit(dir, "stash", "-qu"); err == nil || !strings.Contains(said, "share the stash") {
+				t.Errorf("a stash is not refused: %s, %v", said, err)
+			}
+			if said, err := r.tryGit(dir, "stash", "clear"); err == nil {
+				t.Error("the stash was cleared:", said)
+			}
 		}},
 		"removes .git": {play: func(_ *repo, dir string) { must(t, os.Remove(filepath.Join(dir, ".git"))) }},
 		"makes .git its own": {play: func(r *repo, dir string) {
@@ -276,9 +275,11 @@ func TestAgentsThatDamageTheirWorktree(t *testing.T) {
 			before := r.userFingerprint()
 			m := r.open(r.options("r1"))
 			var head string
-			act := agent(func(dir string, _ runner.Request) error {
+			act := agent(func(dir string, req runner.Request) error {
 				r.write(dir, files{"mine": "work\n"})
-				c.play(r, dir)
+				own := *r
+				own.env = append(slices.Clone(r.env), "GIT_CONFIG_PARAMETERS="+req.Env["GIT_CONFIG_PARAMETERS"])
+				c.play(&own, dir)
 				head, _ = r.tryGit(dir, "rev-parse", "HEAD")
 				return nil
 			})
@@ -301,13 +302,39 @@ func TestAgentsThatDamageTheirWorktree(t *testing.T) {
 			if _, err := r.tryGit(r.dir, "cat-file", "-e", head); err == nil && r.git("for-each-ref", "--contains", head) == "" {
 				t.Errorf("the agent's commit %s is reachable from no ref", head)
 			}
-			must(t, m.preserveStashes(t.Context(), ""))
 			if name == "switches branches" { // the branch that an agent made stays
 				r.git("update-ref", "-d", "refs/heads/wavex/side")
 			}
 			r.untouched(before)
 		})
 	}
+}
+
+// The run says which entries the stash has lost, keeps them, and names what a task has stashed all the same.
+func TestChangedStashIsTold(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	for _, content := range []string{"2\n", "3\n"} {
+		r.write(r.dir, files{"a": content})
+		r.git("stash", "-q")
+	}
+	id := r.git("rev-parse", "stash@{1}")
+	var said []string
+	o := r.options("r1")
+	o.Warn = func(err error) { said = append(said, err.Error()) }
+	m := r.open(o)
+	r.attempt(m, "x", func(dir string, _ runner.Request) error {
+		r.gitIn(dir, "stash", "drop", "-q", "stash@{1}")
+		r.write(dir, files{"a": "4\n"})
+		r.gitIn(dir, "stash", "-q")
+		return nil
+	})
+	must(t, m.tellStash(t.Context()))
+	all := strings.Join(said, "\n")
+	if !strings.Contains(all, "git stash store "+id) || !strings.Contains(all, "WIP on wavex/r1.tasks/x") {
+		t.Errorf("the run says %q", all)
+	}
+	equal(t, "kept", r.git("for-each-ref", "--format=%(objectname)", "refs/wavex/r1.kept/stash/"), id)
 }
 
 // A failed attempt's work is kept when the next attempt begins afresh, and stays in the worktree

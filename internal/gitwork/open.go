@@ -66,7 +66,8 @@ type repaired struct {
 
 // usage tells which worktrees are in use and which checks passed. The mu of its Manager guards it.
 type usage struct {
-	passed map[string]bool // checks that passed, by tree and check
+	stash  map[string]string // the entries of the stash when the session began
+	passed map[string]bool   // checks that passed, by tree and check
 
 	busy  map[string]bool // tasks with an attempt in their worktree
 	left  map[int]bool    // numbers from whose paths worktrees are being moved away
@@ -202,6 +203,10 @@ func (m *Manager) open(ctx context.Context, session bool) error {
 	}
 	if m.state.Mode == Shared {
 		m.shared = newSharedDir(m.g, m.opts)
+	} else if err = m.makeAgentHooks(); err != nil {
+		return err
+	} else {
+		m.stash = m.stashEntries()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -362,7 +367,7 @@ func (m *Manager) notice(format string, args ...any) {
 func (m *Manager) Close(ctx context.Context) error {
 	var errs []error
 	if m.state.Mode == Worktree && m.checkout.top != "" {
-		errs = append(errs, m.preserveStashes(ctx, ""), m.parkOverlays(ctx), m.removeUnusedTrees(ctx))
+		errs = append(errs, m.tellStash(ctx), m.parkOverlays(ctx), m.removeUnusedTrees(ctx))
 	}
 	if m.g.co != nil {
 		m.g.co.close()

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"wavex/runner"
 )
 
 // A hook that waits for a person is found. Only pre-commit may take long.
@@ -70,24 +68,6 @@ func TestMissingTool(t *testing.T) {
 			t.Errorf("%q names something missing: %v", said, !want)
 		}
 	}
-}
-
-// A commit leaves the stash entry of another attempt, which an agent or a hook there is about to pop.
-func TestStashOfAnotherAttempt(t *testing.T) {
-	t.Parallel()
-	r := newRepo(t, files{"a": "1\n"})
-	m := r.open(r.options("r1"))
-	res := r.ask(m, runner.Request{Task: "x", Attempt: 1}, agent(func(dir string, _ runner.Request) error {
-		r.write(dir, files{"x": "work\n"})
-		r.gitIn(dir, "stash", "-qu")
-		r.attempt(m, "y", r.edits(files{"y": "work\n"}))
-		r.gitIn(dir, "stash", "pop", "-q")
-		return nil
-	}))
-	if res.Outcome != runner.Done {
-		t.Fatalf("it is %s: %s", res.Outcome, res.Reason)
-	}
-	equal(t, "x", r.tree(res.Commit), files{"a": "1\n", "x": "work\n"})
 }
 
 // Clean, and the next run, remove the worktree and the branch of a wavex that was killed while it tried a hook.

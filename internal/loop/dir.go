@@ -91,7 +91,7 @@ func (d Dir) Task(run, task string, names ...string) string {
 }
 
 // Worktree returns the path of a run's file in Worktrees: "json" for its state, "lock" for its lock, "bundles" for the
-// directory of its commits, and the number of a worktree for its directory.
+// directory of its commits, "git" for that of settings and hooks, and the number of a worktree for its directory.
 func (d Dir) Worktree(run, suffix string) string { return d.Path(Worktrees, run+"."+suffix) }
 
 // Attempt returns the name of the directory of an attempt in that of its task.

@@ -1,0 +1,110 @@
+package gitwork
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"wavex/internal/plan"
+	"wavex/internal/safefile"
+)
+
+// This file keeps agents in worktrees from the stash, which all worktrees of a repository share: one would pop the
+// entry of another. Their git gets a hook that refuses new entries, beside the hooks of the repository.
+
+// chainedHook runs a hook of the repository.
+const chainedHook = `#!/bin/sh
+hook=%s
+[ ! -x "$hook" ] || exec "$hook" "$@"
+`
+
+// stashHook refuses to change the stash, except for a hook of a commit, such as that of lint-staged.
+const stashHook = `#!/bin/sh
+all=$(cat)
+case "$1$GIT_INDEX_FILE $all
+" in "prepared "*" refs/stash
+"*)
+	echo "wavex: all worktrees share the stash, so tasks cannot use it: commit, and git reset --soft HEAD~1 later" >&2
+	exit 1 ;;
+esac
+hook=%s
+[ ! -x "$hook" ] || printf '%%s\n' "$all" | "$hook" "$@"
+`
+
+// makeAgentHooks makes the directory of the hooks of agents' git, and the file of settings that names it.
+func (m *Manager) makeAgentHooks() error {
+	dir := m.opts.Loop.Worktree(m.opts.Run, "git")
+	hooks := filepath.Join(dir, "hooks")
+	if err := safefile.RemoveAll(hooks); err != nil {
+		return err
+	}
+	if err := safefile.MkdirAll(hooks, 0o700); err != nil {
+		return err
+	}
+	texts := map[string]string{}
+	known, _ := os.ReadDir(m.hooksDir) // there may be none
+	for _, e := range known {
+		if !strings.Contains(e.Name(), ".") { // else a sample
+			texts[e.Name()] = chainedHook
+		}
+	}
+	texts["reference-transaction"] = stashHook
+	for name, text := range texts {
+		text = fmt.Sprintf(text, plan.ShellQuote(filepath.Join(m.hooksDir, name)))
+		if err := safefile.Write(filepath.Join(hooks, name), []byte(text), 0o700); err != nil {
+			return err
+		}
+	}
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(filepath.ToSlash(hooks))
+	return safefile.Write(filepath.Join(dir, "config"), []byte("[core]\n\thooksPath = \""+quoted+"\"\n"), 0o600)
+}
+
+// agentGit returns the GIT_CONFIG_PARAMETERS of agents.
+func (m *Manager) agentGit() string {
+	common := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(filepath.ToSlash(m.checkout.common))
+	return "'" + strings.ReplaceAll("includeIf.gitdir:"+common+"/worktrees/.path="+
+		filepath.ToSlash(m.opts.Loop.Worktree(m.opts.Run, "git")+"/config"), "'", `'\''`) + "'"
+}
+
+// stashEntries returns the entries of the stash by id, with their messages.
+func (m *Manager) stashEntries() map[string]string {
+	text, _ := os.ReadFile(filepath.Join(m.checkout.common, "logs", "refs", "stash")) // there may be none
+	all := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		facts, said, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if ids := strings.Fields(facts); len(ids) > 1 {
+			all[ids[1]] = said
+		}
+	}
+	return all
+}
+
+// tellStash warns of entries of the stash that were lost since the session began, which it keeps below refs/wavex, and
+// of entries of agents.
+func (m *Manager) tellStash(ctx context.Context) error {
+	now := m.stashEntries()
+	var lost, pairs, made []string
+	for id := range m.stash {
+		if _, there := now[id]; !there {
+			lost = append(lost, "git stash store "+id)
+			pairs = append(pairs, preservedRef(m.opts.Run, "stash", id), id)
+		}
+	}
+	for id, said := range now {
+		if _, old := m.stash[id]; !old && strings.Contains(said, branchName(runBranch(m.opts.Run))+".tasks/") {
+			made = append(made, said)
+		}
+	}
+	m.stash = now
+	if len(lost) > 0 {
+		slices.Sort(lost)
+		m.warn(fmt.Errorf("the stash lost entries since the session began; they come back with: %s", firstFew(lost)))
+	}
+	if len(made) > 0 {
+		m.warn(fmt.Errorf("tasks stashed changes, which are in no commit: git stash list has %s", firstFew(made)))
+	}
+	return m.g.updateRefs(ctx, pairs...)
+}
