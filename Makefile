@@ -37,7 +37,9 @@ test:
 mutate:
 	@$(GO) run ./e2e/mutate -seed $(or $(SEED),1) -n $(or $(N),40) -time $(TIME) -only "$(ONLY)" $(if $(OWN),-own) $(PKG)
 
-# Every test once, with the race detector, a browser and bubblewrap.
+# Every test once, with the race detector, a browser and bubblewrap. Tests start their own program, too, which would
+# wait a second at each end for reports of races.
+e2e: export GORACE = atexit_sleep_ms=0
 e2e:
 	@$(GO) run ./e2e/suite -whole
 	cd fleet && $(GO) test -count=1 -timeout 30m -race ./...

@@ -52,8 +52,8 @@ var (
 		"wavex/internal/secret", "wavex/internal/request/shape", "wavex/internal/transcript", "wavex/internal/textfmt",
 		"wavex/internal/safefile", "wavex/scheduler",
 	}
-	slow = []string{realCLI, "wavex/e2e/crash", "wavex/cmd", "wavex/e2e/evidence", "wavex/internal/gitwork",
-		"wavex/e2e/page"}
+	slow = []string{realCLI, "wavex/e2e/crash", "wavex/cmd", "wavex/internal/gitwork", "wavex/e2e/hostile",
+		"wavex/e2e/evidence", "wavex/internal/plan/convert", "wavex/e2e/page", "wavex/runner"}
 	endToEnd = []string{"wavex/e2e/ci", "wavex/e2e/crash", "wavex/e2e/docs", "wavex/e2e/evidence", "wavex/e2e/hostile",
 		"wavex/e2e/page", "wavex/e2e/wall"}
 )
@@ -205,9 +205,9 @@ func groups(packages []string, whole bool) []group {
 			others.packages = append(others.packages, p)
 		}
 	}
-	all := []group{first, others}
-	if !whole {
-		all = append(all, group{name: "smoke", args: append([]string{"-run", smoke}, args...), packages: []string{realCLI}})
+	if whole { // with the race detector the quick ones compute while the slow ones wait
+		return []group{{name: "whole", args: others.args, packages: append(first.packages, others.packages...)}}
 	}
-	return all
+	return []group{first, others,
+		{name: "smoke", args: append([]string{"-run", smoke}, args...), packages: []string{realCLI}}}
 }

@@ -95,7 +95,7 @@ func TestGroups(t *testing.T) {
 		"wavex/e2e/wall"}
 	for whole, want := range map[bool]string{
 		false: "quick: wavex/dag; others: wavex/cmd wavex/e2e/rig; smoke: wavex/e2e",
-		true:  "quick: wavex/dag; others: wavex/e2e wavex/cmd wavex/e2e/page wavex/e2e/rig wavex/e2e/wall",
+		true:  "whole: wavex/dag wavex/e2e wavex/cmd wavex/e2e/page wavex/e2e/rig wavex/e2e/wall",
 	} {
 		var got []string
 		for _, g := range groups(packages, whole) {
