@@ -33,7 +33,8 @@ type checkout struct {
 	// readStatus reads the rest.
 	head       string   // commit; "" when there is none yet
 	branch     string   // refs/heads/...; "" when detached
-	dirty      []string // uncommitted paths, at most a few
+	dirty      []string // uncommitted paths
+	untracked  []string // those that git does not track
 	submodules []submodule
 	inProgress string // operation in progress: "merge", "rebase"
 }
@@ -148,9 +149,10 @@ const usageError = 129
 
 // status is the result of git status in a worktree.
 type status struct {
-	head    string   // the commit of HEAD; "": there is none yet
-	branch  string   // refs/heads/...; "": detached
-	changes []string // paths of changed and untracked files; an untracked folder with a slash at its end
+	head      string   // the commit of HEAD; "": there is none yet
+	branch    string   // refs/heads/...; "": detached
+	changes   []string // paths of changed and untracked files; an untracked folder with a slash at its end
+	untracked []string // those that git does not track
 }
 
 // status reads HEAD and the changes of g's worktree.
@@ -171,8 +173,12 @@ func (g git) status(ctx context.Context) (s status, err error) {
 		case kind == "#" && name == "branch.head" && value != "(detached)":
 			s.branch = "refs/heads/" + value
 		default:
-			if path := statusPath(line); path != "" {
+			path := statusPath(line)
+			if path != "" {
 				s.changes = append(s.changes, path)
+			}
+			if kind == "?" {
+				s.untracked = append(s.untracked, path)
 			}
 		}
 	}
@@ -197,7 +203,7 @@ func (c *checkout) readStatus(ctx context.Context, g git, own []string) error {
 	if err != nil {
 		return err
 	}
-	c.head, c.branch = now.head, now.branch
+	c.head, c.branch, c.untracked = now.head, now.branch, now.untracked
 	for _, path := range now.changes {
 		if !coversPath(own, filepath.Join(c.top, filepath.FromSlash(path))) {
 			c.dirty = append(c.dirty, path)

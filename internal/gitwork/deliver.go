@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2/maybe"
@@ -145,8 +146,11 @@ func (m *Manager) obstacle(ctx context.Context, c checkout, tip string, asked, c
 		return is(Protected, "%s is protected", branchName(c.branch))
 	case c.inProgress != "":
 		return is(NotForward, "a %s is under way in the checkout", c.inProgress)
-	case len(c.dirty) > 0:
-		return is(NotForward, "the checkout has changes that are not committed: %s", firstFew(c.dirty))
+	}
+	if inTheWay, err := m.changesInTheWay(ctx, c, tip); err != nil {
+		return nil, err
+	} else if len(inTheWay) > 0 {
+		return is(NotForward, "the checkout has changes that are not committed: %s", firstFew(inTheWay))
 	}
 	if ok, err := m.isAncestor(ctx, c.head, tip); err != nil {
 		return nil, err
@@ -157,6 +161,26 @@ func (m *Manager) obstacle(ctx context.Context, c checkout, tip string, asked, c
 		return nil, err
 	}
 	return is(NotSigned, "the commits are not signed")
+}
+
+// changesInTheWay returns the uncommitted changes of the checkout, without untracked files to which the work does nothing.
+func (m *Manager) changesInTheWay(ctx context.Context, c checkout, tip string) ([]string, error) {
+	if len(c.dirty) == 0 {
+		return nil, nil
+	}
+	work, err := m.g.filesOf(ctx, forward{From: c.head, To: tip})
+	return slices.DeleteFunc(c.dirty, func(path string) bool {
+		if !slices.Contains(c.untracked, path) {
+			return false
+		}
+		path = strings.TrimSuffix(path, "/") + "/"
+		for file := range work {
+			if strings.HasPrefix(file+"/", path) || strings.HasPrefix(path, file+"/") {
+				return false
+			}
+		}
+		return true
+	}), err
 }
 
 func orDetached(ref string) string {

@@ -29,6 +29,16 @@ func delivery(t *testing.T, change func(o *Options)) (*repo, *Manager) {
 	return r, m
 }
 
+// Untracked files that the work does not touch are no obstacle.
+func TestDeliveryBesideUntrackedFiles(t *testing.T) {
+	t.Parallel()
+	r, m := delivery(t, nil)
+	r.write(r.dir, files{"note": "mine\n", "notes/n": "mine\n"})
+	equal(t, "delivery", r.deliver(m, "").How, "ff")
+	equal(t, "the status", r.git("status", "--porcelain"), "?? note\n?? notes/")
+	equal(t, "main", r.tree("main"), files{"a": "1\n2\nthree\n", "n": "1\n"})
+}
+
 func TestDeliveryLeavesTheCheckoutAlone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -42,6 +52,8 @@ func TestDeliveryLeavesTheCheckoutAlone(t *testing.T) {
 			"git merge --ff-only wavex/r1"},
 		"from staged files": {func(r *repo) { r.write(r.dir, files{"b": "mine\n"}); r.git("add", "b") },
 			"not committed: b", "git merge --ff-only wavex/r1"},
+		"from a new folder": {func(r *repo) { r.write(r.dir, files{"n/mine": "1\n"}) }, "not committed: n/",
+			"git merge --ff-only wavex/r1"},
 		"from another branch": {func(r *repo) { r.git("switch", "-qc", "other") },
 			"is on other now, and the run began on main", "git merge --ff-only wavex/r1"},
 		"from a moved branch": {func(r *repo) {
