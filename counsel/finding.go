@@ -36,9 +36,17 @@ type Finding struct {
 	Confirmed bool   `json:"confirmed,omitempty"`
 	Refuted   string `json:"refuted,omitempty"`
 	// Resolution is a person's decision: "approved" (it may stay), "task" (a task repairs it), "skipped"
-	// (undecided; it still blocks), or "" if no person was asked.
+	// (undecided; it still blocks), or "" if no person was asked; or Unchanged.
 	Resolution string `json:"resolution,omitempty"`
+	// Digest identifies the files that a blocker names, or all files if it names none, as they were when it was
+	// confirmed; "": not recorded.
+	Digest string `json:"digest,omitempty"`
+	// Changed means, in a case, that the files of an open blocker differ from Digest.
+	Changed bool `json:"-"`
 }
+
+// Unchanged is the resolution of a blocker of an earlier review whose files have not changed. It waits for a person.
+const Unchanged = "unchanged"
 
 // Location returns the position of the finding as "file:line: ", or "".
 func (f Finding) Location() string {

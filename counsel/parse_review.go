@@ -95,10 +95,10 @@ func parseAspects(list []string) []string {
 	return out[:min(len(out), 5)]
 }
 
-// tallyReview merges the answers into one review. A finding that several experts report is kept
-// once. The most severe come first.
-func tallyReview(experts []Expert, answers []runner.Answer) Review {
-	var r Review
+// tallyReview merges the answers into one review, with the open blockers of earlier ones. A finding that several
+// experts report is kept once. The most severe come first.
+func tallyReview(experts []Expert, answers []runner.Answer, open ...Finding) Review {
+	r := Review{Findings: slices.Clone(open)}
 	var sum float64
 	for i, a := range answers {
 		r.Cost += a.Cost
@@ -131,13 +131,17 @@ func tallyReview(experts []Expert, answers []runner.Answer) Review {
 }
 
 // addFinding adds a finding, unless another reviewer has reported the same one: then it keeps the more
-// severe of the two.
+// severe of the two. A blocker that was open stays open.
 func (r *Review) addFinding(f Finding) {
 	const near = 5 // lines
 	for i, old := range r.Findings {
-		if old.Expert != f.Expert && old.File == f.File && max(old.Line-f.Line, f.Line-old.Line) <= near &&
+		if (old.Confirmed || old.Expert != f.Expert) && old.File == f.File && max(old.Line-f.Line, f.Line-old.Line) <= near &&
 			similar(old.Text, f.Text) {
-			if f.Severity == Blocker && old.Severity != Blocker {
+			switch {
+			case f.Severity != Blocker:
+			case old.Confirmed:
+				r.Findings[i].Digest, r.Findings[i].Changed = "", false
+			case old.Severity != Blocker:
 				r.Findings[i] = f
 			}
 			return
@@ -153,8 +157,8 @@ type refuteReply struct {
 	Fix      string `json:"fix"`
 }
 
-// applyRefutation applies the answer of an expert that tried to refute the blocker. why is not empty if
-// there is no usable answer.
+// applyRefutation applies the answer of an expert that tried to refute the blocker, or looked whether it is resolved.
+// why is not empty if there is no usable answer.
 func (f *Finding) applyRefutation(a runner.Answer) (why string) {
 	r, why := decode[refuteReply](a)
 	switch {
@@ -167,9 +171,15 @@ func (f *Finding) applyRefutation(a runner.Answer) (why string) {
 		if f.Refuted = boundedText(r.Reason); f.Refuted == "" {
 			f.Refuted = "no reason was given"
 		}
+		if f.Changed {
+			f.Confirmed, f.Refuted = false, "resolved: "+f.Refuted
+		}
 		return ""
 	}
 	f.Confirmed = true
+	if f.Changed {
+		f.Digest = "" // the files are others than when it was confirmed before
+	}
 	switch fix := boundedText(r.Fix); {
 	case fix != "":
 		f.Fix = fix

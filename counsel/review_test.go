@@ -197,6 +197,48 @@ func TestRefuter(t *testing.T) {
 	}
 }
 
+// An open blocker is closed only by an expert who is asked about it, if its files have changed.
+func TestOpenBlockers(t *testing.T) {
+	t.Parallel()
+	none := said(1, `{"score": 9, "findings": []}`)
+	for name, c := range map[string]struct {
+		changed      bool
+		panel        runner.Answer
+		asked        runner.Answer // about the blocker
+		calls        int
+		left         int
+		digest       string
+		err, outcome string
+	}{
+		"its files did not change":  {false, none, runner.Answer{}, 3, 1, "d", "", Unchanged},
+		"refuted":                   {true, none, said(1, `{"refuted": true, "reason": "r"}`), 4, 0, "d", "", ""},
+		"not resolved":              {true, none, said(1, `{"refuted": false, "reason": "r"}`), 4, 1, "", "", ""},
+		"reported again":            {true, said(1, oneBlocker), runner.Answer{}, 3, 1, "", "", ""},
+		"reported again, unchanged": {false, said(1, oneBlocker), runner.Answer{}, 3, 1, "", "", Unchanged},
+		"no answer":                 {true, none, runner.Answer{Outcome: runner.Truncated}, 4, 1, "d", "F-1: truncated", ""},
+		"nonsense":                  {true, none, said(1, `{"stars": 5}`), 4, 1, "d", "does not say whether", ""},
+	} {
+		open := Finding{Severity: Blocker, File: "a.go", Line: 3, Text: "the last line is lost", Expert: "x",
+			Confirmed: true, Digest: "d", Changed: c.changed}
+		if !c.changed {
+			open.Resolution = Unchanged
+		}
+		r, asked := reviewedCase(t, ReviewCase{Mode: Thorough, Name: "round-2", Open: []Finding{open}},
+			map[string]runner.Answer{"review": c.panel, "mended": c.asked})
+		if len(asked) != c.calls || len(r.Blockers()) != c.left || len(r.Findings) != 1 ||
+			(c.err == "") != (r.Error == "") || !strings.Contains(r.Error, c.err) {
+			t.Fatalf("%s: %d calls, %+v", name, len(asked), r)
+		}
+		if f := r.Findings[0]; f.Digest != c.digest || f.Resolution != c.outcome || f.Text != open.Text {
+			t.Errorf("%s: %+v", name, f)
+		}
+		if q := asked[len(asked)-1]; c.calls == 4 && (!strings.HasPrefix(q.Name, "mended/round-2/F-1") ||
+			!strings.Contains(q.Prompt, open.Text) || len(q.Tools) != 3) {
+			t.Errorf("%s: asked %+v", name, q)
+		}
+	}
+}
+
 // A thorough review asks one expert more than a light one, and broad work needs one more.
 func TestReviewersOfBroadWork(t *testing.T) {
 	t.Parallel()
@@ -225,7 +267,7 @@ func TestPromptOfAReviewer(t *testing.T) {
 	c := ReviewCase{Mode: Thorough, Name: "round-2", Request: "make it fast", Tasks: []string{"T-001: the cache"},
 		Criteria: []string{"C-1: it is fast"}, MustNot: []string{"no new table"},
 		Candidates: []Finding{{File: "a.go", Line: 3, Text: "the cache grows"}},
-		Remediated: []Finding{{Text: "a lock is lost"}},
+		Open:       []Finding{{Text: "a lock is lost"}},
 		Doubts:     []Doubt{{"T-001", "b_test.go", "a check rests on it"}},
 		Diff:       "diff --git a/a.go b/a.go\n+x\ndiff --git a/b_test.go b/b_test.go\n+y\n"}
 	nothing := map[string]runner.Answer{"review": said(1, `{"score": 9, "findings": []}`)}

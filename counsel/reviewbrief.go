@@ -21,7 +21,7 @@ func reviewBrief(c ReviewCase, room int) string {
 		{"criteria and how they are met", bulletList(c.Criteria), 3000},
 		{"must not happen", bulletList(c.MustNot), 1500},
 		{"blockers that quick reviews claimed, not confirmed", findingLines(c.Candidates), 3000},
-		{"blockers of the round before, which were to be mended: look whether they are", findingLines(c.Remediated), 3000},
+		{"open blockers of earlier rounds; others are asked whether they are resolved", findingLines(c.Open), 3000},
 		{"tests and the like that were changed without leave: do they still show as much? look at them first",
 			bulletList(doubts), 3000},
 		{"changes", first + rest, room},

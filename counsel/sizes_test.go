@@ -34,7 +34,7 @@ func TestSizesOfPrompts(t *testing.T) {
 	f := Finding{ID: "F-1", Text: long, Evidence: long, Fix: long}
 	many := slices.Repeat([]Finding{f}, 20)
 	review := ReviewCase{Mode: Light, Name: "r", Request: long, Tasks: longList, Criteria: longList, MustNot: longList,
-		Diff: longDiff, Doubts: slices.Repeat([]Doubt{{Why: long}}, 20), Candidates: many, Remediated: many}
+		Diff: longDiff, Doubts: slices.Repeat([]Doubt{{Why: long}}, 20), Candidates: many, Open: many}
 	thorough := review
 	thorough.Mode = Thorough
 	failed := check.Evidence{Check: long[:300], Output: long[:1000], ExitCode: 1}

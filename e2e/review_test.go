@@ -37,6 +37,7 @@ func TestReviewedToCompletion(t *testing.T) {
 	t.Parallel()
 	light, thorough := asks("review of one wave's changes"), asks("thorough review of a whole run")
 	judge, refute := system("You judge whether statements"), system("Try to refute that")
+	mended := system("Is it resolved?")
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{
 		answers("judge", judge, func(*fakeapi.Request) map[string]any {
 			return map[string]any{"rulings": []any{map[string]any{"id": "C-2", "verdict": "yes",
@@ -45,6 +46,9 @@ func TestReviewedToCompletion(t *testing.T) {
 		answers("refuters", refute, func(r *fakeapi.Request) map[string]any {
 			wolves := strings.Contains(r.Users(), "wolves are near")
 			return map[string]any{"refuted": wolves, "reason": "looked at the files"}
+		}),
+		answers("mended", mended, func(*fakeapi.Request) map[string]any {
+			return map[string]any{"refuted": true, "reason": "it has a name"}
 		}),
 		answers("light", light, func(*fakeapi.Request) map[string]any {
 			return map[string]any{"score": 7, "findings": []any{map[string]any{"severity": "WARNING", "text": "short"}}}
@@ -104,14 +108,14 @@ func TestReviewedToCompletion(t *testing.T) {
 		}
 	}
 	if got, want := strings.Join(story, ", "),
-		"light, thorough confirmed f0.txt refuted f1.txt, added R-001, thorough, gate"; got != want {
+		"light, thorough confirmed f0.txt refuted f1.txt, added R-001, thorough refuted f0.txt, gate"; got != want {
 		t.Errorf("what happened: %s\nwant: %s", got, want)
 	}
 	for _, m := range []struct {
 		name string
 		of   fakeapi.Match
 		n    int
-	}{{"light", light, 2}, {"thorough", thorough, 6}, {"refute", refute, 2}, {"judge", judge, 2}} {
+	}{{"light", light, 2}, {"thorough", thorough, 6}, {"refute", refute, 2}, {"mended", mended, 1}, {"judge", judge, 2}} {
 		if got := len(srv.Messages(m.of)); got != m.n {
 			t.Errorf("%d calls for %s, want %d", got, m.name, m.n)
 		}

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"slices"
+
 	"wavex/counsel"
 	"wavex/internal/event"
 )
@@ -29,6 +31,16 @@ func (v *Assessment) Thorough() *event.ReviewEnded {
 	for i := len(v.Reviews) - 1; i >= 0; i-- {
 		if v.Reviews[i].Mode == counsel.Thorough {
 			return &v.Reviews[i]
+		}
+	}
+	return nil
+}
+
+// OpenBlockers returns the blockers that nothing has closed: those of the latest thorough review with an answer.
+func (v *Assessment) OpenBlockers() []counsel.Finding {
+	for _, r := range slices.Backward(v.Reviews) {
+		if r.Mode == counsel.Thorough && r.Review.Error == "" {
+			return r.Review.Blockers()
 		}
 	}
 	return nil

@@ -149,6 +149,7 @@ func TestBlockersLeadToRemediationTasks(t *testing.T) {
 	c := testConfig()
 	c.Review = event.ReviewThorough
 	b := newFixture(t, mustPlan(t, `{"mustNot":["break it"],"tasks":[{"id":"R-001","subject":"taken","files":["x.go"],"verify":["go vet"]}]}`), c)
+	b.runner.results["R-002"], b.runner.results["R-003"] = []runner.Result{edited("x.go")}, []runner.Result{edited("y.go")}
 	b.Review = func(s *State, _ event.ReviewStarted) func(context.Context) counsel.Review {
 		var fs []counsel.Finding
 		if len(s.Added) == 0 {

@@ -184,11 +184,12 @@ func (s *State) passAllowed(i int) {
 	}
 }
 
-// IsAllowed reports whether task i failed and its group allows that: those who wait for the group do not wait for it.
+// IsAllowed reports whether task i failed and its group allows that: those who wait for the group do not wait for it;
+// or whether it failed to repair a blocker, which then prevents completion by itself.
 func (s *State) IsAllowed(i int) bool {
 	g := s.groupOf(i)
 	if g == nil || !s.isFailed(i) {
-		return false
+		return s.isFailed(i) && s.repairsBlocker(s.Plan.Tasks[i].ID)
 	}
 	_, last := s.itemOf(i)
 	return s.isFailed(last) && g.failed <= g.plan.AllowedFailures()
@@ -200,14 +201,14 @@ func (s *State) IsAllowedTask(id string) bool {
 	return ok && s.IsAllowed(i)
 }
 
-// allowedFailures returns the number of failed tasks that their groups allow.
+// allowedFailures returns the number of failed tasks for which IsAllowed holds.
 func (s *State) allowedFailures() (n int) {
 	for _, g := range s.groups {
 		if g.failed <= g.plan.AllowedFailures() {
 			n += g.lost
 		}
 	}
-	return n
+	return n + len(s.failedRepairs())
 }
 
 // Failures returns the number of tasks that failed or are blocked, without those whose groups allow that.
@@ -233,7 +234,8 @@ func (s *State) GroupCost(id string) budget.USD {
 	return 0
 }
 
-// AllowedFailures says of each group how many of its items failed as the plan allows, in the order of the plan.
+// AllowedFailures says of each group how many of its items failed as the plan allows, in the order of the plan, and
+// which repairs of blockers failed.
 func (s *State) AllowedFailures() (lines []string) {
 	for k := range s.Plan.Groups {
 		p := &s.Plan.Groups[k]
@@ -241,6 +243,9 @@ func (s *State) AllowedFailures() (lines []string) {
 			lines = append(lines, fmt.Sprintf("%d of %d items of %s failed; the plan allows %s", g.failed, len(p.Tasks), p.ID,
 				p.AllowFailures))
 		}
+	}
+	if ids := s.failedRepairs(); ids != nil {
+		lines = append(lines, "the blockers of failed tasks were closed otherwise: "+event.ListTasks(ids, 0))
 	}
 	return lines
 }

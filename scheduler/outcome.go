@@ -16,6 +16,10 @@ import (
 func onAttempt(s *State, i int, r runner.Result, now time.Time, jitter float64) event.AttemptEnded {
 	t := &s.Tasks[i]
 	id := s.Plan.Tasks[i].ID
+	if r.Outcome == runner.Done && s.repairsBlocker(id) && !r.Edited() && r.Commit == "" {
+		r.Outcome, r.Reason = runner.Wrong, "no file was changed, and the blocker that the task repairs is open"
+		r.Signature = runner.Signature(r.Reason, "")
+	}
 	e := event.AttemptEnded{Task: id, Key: t.Key, Attempt: t.Attempts, Result: r,
 		Charged: s.chargesAttempt(i, r), Status: event.Pending, Stuck: t.Stuck}
 	switch o := r.Outcome; {

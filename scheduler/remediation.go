@@ -87,13 +87,15 @@ func decideCriteriaRemediation(s *State, open []event.Criterion) event.Body {
 	return ev
 }
 
-// decideFindingRemediation returns the event that adds a task for each blocker to repair, or nil if the user
-// skipped all of them.
+// decideFindingRemediation returns the event that adds a task for each blocker to repair, or nil if all of them were
+// skipped, did not change, or have a task, which failed.
 func decideFindingRemediation(s *State, last *event.ReviewEnded) event.Body {
 	ev := event.TasksAdded{Wave: s.Waves + 1, Origin: "review", Round: last.Round}
 	free := freeIDs(s)
 	for _, f := range last.Review.Blockers() {
-		if f.Resolution == "skipped" {
+		what := fmt.Sprintf("review %d, %s", last.N, f.ID)
+		if f.Resolution == "skipped" || f.Resolution == counsel.Unchanged ||
+			slices.ContainsFunc(s.Added, func(a event.Added) bool { return a.For == what }) {
 			continue
 		}
 		m := remediationTask{ID: free(), Subject: "Mend: " + textfmt.Clip(f.Text, 120), Aspects: f.Aspects,
@@ -102,12 +104,27 @@ func decideFindingRemediation(s *State, last *event.ReviewEnded) event.Body {
 			m.Files = []plan.File{{Path: f.File, Action: "create or modify"}}
 			m.Verify = checksOfFile(s, f.File)
 		}
-		addRemediation(s, &ev, m, fmt.Sprintf("review %d, %s", last.N, f.ID))
+		addRemediation(s, &ev, m, what)
 	}
 	if len(ev.Tasks) == 0 {
 		return nil
 	}
 	return ev
+}
+
+// repairsBlocker reports whether a task repairs a blocker of a review.
+func (s *State) repairsBlocker(id string) bool {
+	return slices.ContainsFunc(s.Added, func(a event.Added) bool { return a.ID == id && a.Origin == "review" })
+}
+
+// failedRepairs returns the tasks that failed to repair a blocker.
+func (s *State) failedRepairs() (ids []string) {
+	for _, a := range s.Added {
+		if i, ok := s.Index(a.ID); ok && a.Origin == "review" && s.isFailed(i) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
 }
 
 // addRemediation adds a task to the event. If the reviewer's files or aspects make the task invalid, it leaves
@@ -165,7 +182,9 @@ func OnFindings(s *State, round int, list []Remediation) (event.TasksAdded, erro
 // bounded and marked as theirs.
 func findingText(s *State, f counsel.Finding) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "A review holds that this keeps the work from being done (in the reviewer's words, which a second one could not refute):\n%s%s\n", f.Location(), f.Text)
+	fmt.Fprintf(&b, "A review holds that this keeps the work from being done (in the reviewer's words, which a second "+
+		"one could not refute):\n%s%s\nIt stays open until this file has changed, or any file if none is named, and a "+
+		"reviewer says that it is resolved.\n", f.Location(), f.Text)
 	if f.Evidence != "" {
 		fmt.Fprintf(&b, "\nEvidence:\n%s\n", f.Evidence)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ func TestACutReviewKeepsItsBlocker(t *testing.T) {
 	blocker := counsel.Finding{ID: "F-1", Severity: counsel.Blocker, Text: "odd", Confirmed: true}
 	fixed := func(first counsel.Review) *fixture {
 		b := newFixture(t, mustPlan(t, planText(task("a"))), cfg)
+		b.runner.results["R-001"] = []runner.Result{edited("a.go")}
 		b.Review = func(s *State, _ event.ReviewStarted) func(context.Context) counsel.Review {
 			return func(context.Context) counsel.Review {
 				if len(s.Plan.Tasks) > 1 { // mended
@@ -60,6 +62,58 @@ func TestACutReviewKeepsItsBlocker(t *testing.T) {
 				t.Errorf("%s, cut after %s: %d reviews, tasks added %d times, %+v", name, all[cut-1].Body.Type(),
 					reviews, added, end)
 			}
+		}
+	}
+}
+
+// A repair that changes nothing is wrong, and does not close its blocker: the run pauses with it. A resume repairs no
+// blocker whose files did not change; it completes when the review says that the blocker is closed.
+func TestARepairWithoutAChange(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig()
+	cfg.Review, cfg.Limits.NoUSD, cfg.Counsel = event.ReviewThorough, true, false
+	blocker := counsel.Finding{ID: "F-1", Severity: counsel.Blocker, Text: "odd", Confirmed: true, Digest: "d"}
+	closed := blocker
+	closed.Confirmed = false
+	unchanged := blocker
+	unchanged.Resolution = counsel.Unchanged
+	var events []event.Event
+	for k, session := range []struct {
+		found counsel.Finding
+		want  event.RunStatus
+	}{{blocker, event.RunPaused}, {unchanged, event.RunPaused}, {closed, event.RunComplete}} {
+		b := newFixture(t, mustPlan(t, planText(task("a"))), cfg)
+		if k > 0 {
+			if err := b.State.Replay(events); err != nil {
+				t.Fatal(err)
+			}
+			b.StartEvent, b.journal.events = event.RunResumed{Config: cfg}, slices.Clone(events)
+		}
+		var open []counsel.Finding
+		b.Review = func(s *State, _ event.ReviewStarted) func(context.Context) counsel.Review {
+			open = s.OpenBlockers()
+			return func(context.Context) counsel.Review {
+				return counsel.Review{Findings: []counsel.Finding{session.found}}
+			}
+		}
+		end := b.run(t)
+		events = b.journal.events
+		attempts, added := 0, len(of[event.TasksAdded](b.journal))
+		for _, a := range of[event.AttemptEnded](b.journal) {
+			if a.Task == "R-001" && a.Result.Outcome == runner.Wrong {
+				attempts++
+			}
+		}
+		if end.Status != session.want || attempts != 4 || added != 1 || (k > 0) != (len(open) == 1 && open[0].Digest == "d") {
+			t.Errorf("session %d: %d attempts, tasks added %d times, open %v, %+v", k, attempts, added, open, end)
+		}
+		if end.Status == event.RunPaused && (end.ExitCode != 4 || !strings.Contains(end.Reason, "1 blockers remain")) {
+			t.Errorf("session %d: %+v", k, end)
+		}
+		if g := b.State.Gate; g != nil && !slices.ContainsFunc(g.Reasons, func(r string) bool {
+			return strings.Contains(r, "R-001")
+		}) {
+			t.Errorf("the gate does not name the failed repair: %+v", g)
 		}
 	}
 }

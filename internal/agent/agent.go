@@ -142,8 +142,8 @@ func rehearsalAnswer(q runner.Question) json.RawMessage {
 	case kind == "precheck":
 		return AnswerBlock(map[string]any{"verdict": "go",
 			"reason": "a rehearsal: nobody has looked for a reason against it"})
-	case kind == "refute":
-		return AnswerBlock(map[string]any{"refuted": false, "reason": "a rehearsal: nobody has tried to refute it"})
+	case kind == "refute" || kind == "mended":
+		return AnswerBlock(map[string]any{"refuted": kind == "mended", "reason": "a rehearsal: nobody has looked"})
 	}
 	return q.Rehearse
 }

@@ -59,7 +59,11 @@ func (r *Summary) endLines(whole bool) []string {
 		l = append(l, "Wall: none, "+textfmt.Line(s.Reason))
 	}
 	l = append(append(l, r.policyLines()...), r.regressionLines()...)
-	l = append(append(l, r.reviewLines()...), r.evidenceLines()...)
+	l = append(l, r.reviewLines()...)
+	if n, open := openBlockers(&r.Assessment); n > 0 {
+		l = append(l, "Open blockers: "+open)
+	}
+	l = append(l, r.evidenceLines()...)
 	if w := r.workLine(); w != "" {
 		l = append(l, w)
 	}

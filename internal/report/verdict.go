@@ -62,8 +62,8 @@ func VerdictOf(s *scheduler.State) Verdict {
 		caution = max(caution, 1)
 		risk := map[string]string{event.ReviewOff: "nobody reviewed the work",
 			event.ReviewLight: "the work was reviewed lightly, by wave"}[g.Review]
-		if known := knownBlockers(s); known != "" {
-			caution, risk = 2, known
+		if n, open := openBlockers(&s.Assessment); n > 0 {
+			caution, risk = 2, "no review looked again at "+Plural(n, "confirmed blocker", "confirmed blockers")+": "+open
 		}
 		v.Risks = append(v.Risks, risk)
 	}
@@ -184,22 +184,13 @@ func settingsChangers(s *scheduler.State) (tasks []string) {
 	return tasks
 }
 
-// knownBlockers names the blockers that the last thorough review confirmed, of a run that completes without another
-// review; "": none.
-func knownBlockers(s *scheduler.State) string {
-	r := s.Thorough()
-	if r == nil {
-		return ""
+// openBlockers returns the number of confirmed blockers that are not closed, and names the first.
+func openBlockers(a *scheduler.Assessment) (n int, names string) {
+	var open []string
+	for _, f := range a.OpenBlockers() {
+		open = append(open, textfmt.Fit(textfmt.Line(f.Location()+f.Text), 60, true))
 	}
-	var blockers []string
-	for _, f := range r.Review.Blockers() {
-		blockers = append(blockers, textfmt.Fit(textfmt.Line(f.Location()+f.Text), 60, true))
-	}
-	if blockers == nil {
-		return ""
-	}
-	return "no review looked again at " + Plural(len(blockers), "confirmed blocker", "confirmed blockers") + ": " +
-		textfmt.FirstOf(blockers, maxRisks, 0)
+	return len(open), textfmt.FirstOf(open, maxRisks, 0)
 }
 
 // openWarnings returns the number of warnings of the last thorough review.

@@ -60,9 +60,7 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 	}
 	if e.Mode == counsel.Thorough {
 		c.Candidates = claimedBlockers(s)
-		if last := s.Thorough(); last != nil {
-			c.Remediated = last.Review.Blockers()
-		}
+		c.Open = s.OpenBlockers()
 	}
 	panel := *h.panel
 	panel.Caller = cachedAnswers{panel.Caller, h, s.CutShort()}
@@ -80,13 +78,15 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 			if e.Mode == counsel.Thorough {
 				c.Diff += foundText(dir, found, known)
 			}
+			reopen(c)
 			out = panel.Review(ctx, c)
+			if e.Mode == counsel.Thorough && h.opts.Judge != nil && out.Error == "" {
+				h.opts.Judge.Judge(ctx, &panel, c, &out)
+			}
+			recordDigests(c, out.Findings)
 		})
 		if err != nil {
 			return counsel.Review{Error: err.Error()}
-		}
-		if e.Mode == counsel.Thorough && h.opts.Judge != nil && out.Error == "" {
-			h.opts.Judge.Judge(ctx, &panel, c, &out)
 		}
 		return out
 	}
