@@ -163,7 +163,7 @@ func (m *Manager) obstacle(ctx context.Context, c checkout, tip string, asked, c
 	return is(NotSigned, "the commits are not signed")
 }
 
-// changesInTheWay returns the uncommitted changes of the checkout, without untracked files to which the work does nothing.
+// changesInTheWay returns the uncommitted changes, without untracked files to which the work does nothing.
 func (m *Manager) changesInTheWay(ctx context.Context, c checkout, tip string) ([]string, error) {
 	if len(c.dirty) == 0 {
 		return nil, nil
