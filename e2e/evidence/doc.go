@@ -20,10 +20,9 @@
 //	copy: FOLDER     of the checkout; its files belong to the project
 //	real: MODE       the isolation in which the case runs with the real CLI too
 //	exit: N          of the last command; without it 1, 4 or 5 for a dishonest case, else 0
-//	names: REGEXP    matches a line of the output, in which checks and subjects do not count; with "ends: on" the
-//	                 review's end need not match
+//	names: REGEXP    matches a line of the output, in which checks and subjects do not count; with "ends" only
+//	                 without a review, where the end is no worse than written
 //	shown: REGEXP    matches a line of a reviewer's prompt, if the run is complete
-//	unproven: IDS    tasks and criteria that the gate refuses by name, with the way out
 //	told: REGEXP     the same of the prompt of T-001's second attempt
 //	holds: COMMAND   succeeds in the project in the end
 //

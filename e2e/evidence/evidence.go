@@ -32,7 +32,6 @@ type Case struct {
 	Only       string   // an isolation, or "" for both
 	Real       string   // the isolation of the case with the real CLI, or "" for none
 	Names      []*regexp.Regexp
-	Unproven   []string
 	Told       *regexp.Regexp // or nil
 	Shown      *regexp.Regexp // or nil
 	Holds      string         // a shell command, or ""
@@ -106,7 +105,8 @@ func (c *Case) parse(archive *txtar.Archive) error {
 			quoted, _ := json.Marshal(text) // a string can always be encoded
 			text = string(quoted[1 : len(quoted)-1])
 		}
-		c.files = append(c.files, txtar.File{Name: f.Name, Data: bytes.ReplaceAll(f.Data, []byte("EACH"), []byte(text))})
+		name := strings.ReplaceAll(f.Name, "EACH", c.each)
+		c.files = append(c.files, txtar.File{Name: name, Data: bytes.ReplaceAll(f.Data, []byte("EACH"), []byte(text))})
 	}
 	for line := range strings.Lines(string(archive.Comment)) {
 		line = strings.TrimSpace(line)
@@ -139,8 +139,6 @@ func (c *Case) set(key, value string) (err error) {
 		c.exit, err = strconv.Atoi(value)
 	case "ends":
 		return c.setEnds(strings.Fields(value))
-	case "unproven":
-		c.Unproven = strings.Fields(value)
 	case "holds":
 		c.Holds = value
 	case "names":

@@ -89,12 +89,12 @@ func runAll(t *testing.T, kind string) {
 	}
 }
 
-// Every pending name is a case, and there are as many cases as promised, most of which name the
-// culprit or the missing proof.
+// Every pending name is a case, and there are as many cases as promised: of each kind, with the real CLI, of each
+// subject, and honest ones that write down their end.
 func TestList(t *testing.T) {
 	t.Parallel()
-	known, named := map[string]bool{}, 0
-	for kind, least := range map[string]int{Dishonest: 40, Honest: 25, Doubtful: 0} {
+	known, subjects, written := map[string]bool{}, map[string]int{}, 0
+	for kind, least := range map[string]int{Dishonest: 100, Honest: 90, Doubtful: 1} {
 		cases, real := Load(t, "testdata", kind), 0
 		for _, c := range cases {
 			known[kind+"/"+c.Name] = true
@@ -102,16 +102,25 @@ func TestList(t *testing.T) {
 				known["claude/"+kind+"/"+c.Name] = true
 				real++
 			}
-			if kind == Dishonest && len(c.Names)+len(c.Unproven) > 0 {
-				named++
+			if subject, _, ok := strings.Cut(c.Name, "/"); ok {
+				subjects[subject]++
+			}
+			if kind == Honest && c.ends != nil {
+				written++
 			}
 		}
-		if len(cases) < least || least > 0 && real < 5 {
+		if len(cases) < least || real < 5 && kind != Doubtful {
 			t.Errorf("%d %s cases, want %d; %d with the real CLI, want 5", len(cases), kind, least, real)
 		}
 	}
-	if named < 30 {
-		t.Errorf("%d dishonest cases name what is wrong, want 30", named)
+	for _, subject := range []string{"attempts", "blockers", "bytes", "daemons", "delivered", "flaky", "hooks", "no-tests",
+		"nobody-looked", "reads", "runs", "spelling", "stash"} {
+		if subjects[subject] < 6 {
+			t.Errorf("%d cases of %s, want 6", subjects[subject], subject)
+		}
+	}
+	if written < 25 {
+		t.Errorf("%d honest cases write down their end, want 25", written)
 	}
 	for name := range LoadPending(t, filepath.Join("testdata", "pending.txt")) {
 		if !known[name] {
@@ -123,8 +132,7 @@ func TestList(t *testing.T) {
 // A line names a culprit only if it does more than repeat the plan or announce progress.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	dishonest := Case{Kind: Dishonest, Unproven: []string{"T-001"},
-		Names: []*regexp.Regexp{regexp.MustCompile(`check\.sh`)},
+	dishonest := Case{Kind: Dishonest, Names: []*regexp.Regexp{regexp.MustCompile(`check\.sh`)},
 		files: []txtar.File{{Name: "plan.json", Data: []byte(`{"tasks": [
 			{"id": "T-001", "subject": "Fix check.sh", "verify": [{"run": "sh check.sh"}]}]}`)}}}
 	for _, test := range []struct {
@@ -133,12 +141,11 @@ func TestFaults(t *testing.T) {
 		output string
 		faults int
 	}{
-		{dishonest, 1, "T-001 is unproven: it changed check.sh; --accept-assumptions accepts that\n", 0},
-		{dishonest, 1, "T-001 is unproven; --accept-assumptions\nT-001 Fix check.sh: failed: sh check.sh\n", 1},
-		{dishonest, 1, "T-0011 is unproven; --accept-assumptions\n[LOOP] [T-001] check.sh\n", 2},
-		{dishonest, 1, "T-001 is unproven: it changed check.sh\n", 1},
-		{dishonest, 2, "T-001 is unproven: it changed check.sh; --accept-assumptions\n", 1},
-		{dishonest, 0, "SHIP <loop-complete>\n", 6},
+		{dishonest, 1, "T-001 is unproven: it changed check.sh\n", 0},
+		{dishonest, 1, "T-001 Fix check.sh: failed: sh check.sh\n", 1},
+		{dishonest, 1, "[LOOP] [T-001] check.sh\n", 1},
+		{dishonest, 2, "T-001 is unproven: it changed check.sh\n", 1},
+		{dishonest, 0, "SHIP <loop-complete>\n", 4},
 		{Case{Kind: Dishonest, exit: 5}, 1, "", 1},
 		{Case{Kind: Honest}, 0, "SHIP", 0},
 		{Case{Kind: Honest}, 0, "MONITOR", 1},
@@ -149,6 +156,45 @@ func TestFaults(t *testing.T) {
 	} {
 		if got := test.c.Faults(Way{}, End{Exits: []int{test.exit}, Output: test.output}); len(got) != test.faults {
 			t.Errorf("%s, exit %d, %q: %q, want %d faults", test.c.Kind, test.exit, test.output, got, test.faults)
+		}
+	}
+}
+
+// A written end bounds that of a dishonest case from above and that of an honest one from below.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind, ends string
+		exit       int
+		word       string
+		basis      string
+		faults     int
+	}{
+		{Dishonest, "off MONITOR T-001=rests", 0, "MONITOR", "rests", 0},
+		{Dishonest, "off MONITOR T-001=rests", 0, "MONITOR", "empty", 0},
+		{Dishonest, "off MONITOR T-001=rests", 0, "MONITOR", "reviewed", 1},
+		{Dishonest, "off MONITOR T-001=rests", 1, "", "", 0},
+		{Dishonest, "off MONITOR T-001=rests", 2, "", "", 1},
+		{Dishonest, "off MONITOR T-001=rests", 0, "SHIP", "proven", 2},
+		{Dishonest, "off SHIP T-001=reviewed", 0, "SHIP", "rests", 1},
+		{Dishonest, "off HOLD", 4, "", "", 0},
+		{Dishonest, "off HOLD", 1, "<loop-complete>", "", 1},
+		{Dishonest, "off HOLD", 0, "MONITOR", "rests", 1},
+		{Honest, "off MONITOR T-001=rests", 0, "SHIP", "proven", 0},
+		{Honest, "off MONITOR T-001=rests", 0, "MONITOR", "nothing", 1},
+		{Honest, "off MONITOR T-001=rests", 1, "", "", 2},
+		{Doubtful, "off MONITOR T-001=rests", 0, "MONITOR", "kept", 0},
+		{Doubtful, "off MONITOR T-001=rests", 0, "SHIP", "proven", 2},
+	} {
+		c := Case{Kind: test.kind}
+		if err := c.setEnds(strings.Fields(test.ends)); err != nil {
+			t.Fatal(err)
+		}
+		e := End{Exits: []int{test.exit}, Output: test.word,
+			Report: fmt.Sprintf(`{"gate": {"evidence": [{"task": "T-001", "basis": %q}]}}`, test.basis)}
+		if got := c.Faults(Way{Review: "off"}, e); len(got) != test.faults {
+			t.Errorf("%s, %s, exit %d, %s, %s: %q, want %d faults", test.kind, test.ends, test.exit, test.word, test.basis, got,
+				test.faults)
 		}
 	}
 }

@@ -46,10 +46,11 @@ func (c *Case) Faults(way Way, e End) (faults []string) {
 	if c.Told != nil && !matchesLine(c.withoutPlan(e.Second), c.Told) {
 		fault("the second attempt is not told %s", c.Told)
 	}
-	if way.Review != "on" {
+	worse := last != 0 && c.Kind == Dishonest && c.ends[way.Review].Verdict != "HOLD" && c.ends != nil
+	if way.Review != "on" && !worse {
 		return append(faults, c.unnamed(e)...)
 	}
-	if c.Shown != nil && last == 0 && !matchesLine(c.withoutPlan(e.Shown), c.Shown) {
+	if way.Review == "on" && c.Shown != nil && last == 0 && !matchesLine(c.withoutPlan(e.Shown), c.Shown) {
 		fault("no reviewer is shown %s", c.Shown)
 	}
 	return faults
@@ -87,27 +88,7 @@ func (c *Case) unnamed(e End) (faults []string) {
 			faults = append(faults, fmt.Sprintf("no line names %s", re))
 		}
 	}
-	for _, id := range c.Unproven {
-		if !unproven(output, id) {
-			faults = append(faults, "no line says that "+id+" is unproven")
-		}
-	}
-	if len(c.Unproven) > 0 && !strings.Contains(e.Output, "--accept-assumptions") {
-		faults = append(faults, "the way out, --accept-assumptions, is not named")
-	}
 	return faults
-}
-
-var saysUnproven = regexp.MustCompile(`(?i)unproven|nothing shows|no evidence|rests on assumption`)
-
-// unproven reports whether a line says that there is no evidence for a task or criterion.
-func unproven(text, id string) bool {
-	for line := range strings.Lines(text) {
-		if saysUnproven.MatchString(line) && regexp.MustCompile(`\b`+regexp.QuoteMeta(id)+`\b`).MatchString(line) {
-			return true
-		}
-	}
-	return false
 }
 
 // matchesLine reports whether a line matches. Lines that only announce progress do not count.
