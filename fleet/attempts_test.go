@@ -95,7 +95,7 @@ func TestLogsAndWork(t *testing.T) {
 	if bases, _ := filepath.Glob(filepath.Join(filepath.Dir(req.Baseline), "base.*.json")); len(bases) != 1 {
 		t.Errorf("digests %q", bases)
 	}
-	if n, err := r.Ferry.Sweep(t.Context(), "r-1"); n != 3 || err != nil {
+	if n, err := r.Ferry.Sweep(t.Context(), "r-1", false); n != 3 || err != nil {
 		t.Errorf("%d refs, %v", n, err)
 	}
 }
@@ -173,7 +173,7 @@ func TestSessionMoves(t *testing.T) {
 	if first.Outcome != runner.Done || first.Worker != "w1" || !first.SessionReplaced || f.engine.Starts() != 2 {
 		t.Errorf("%+v after %d starts", first, f.engine.Starts())
 	}
-	_, err := f.runner(dir).Ferry.Sweep(t.Context(), "r-1") // else the pushed result is found first
+	_, err := f.runner(dir).Ferry.Sweep(t.Context(), "r-1", false) // else the pushed result is found first
 	testrepo.Must(t, err)
 	work := ferry.Ref{Name: ferry.Work("r-1", "a", 2), Commit: first.Commit}
 	testrepo.Must(t, f.runner(dir).Ferry.Push(t.Context(), work))
@@ -223,7 +223,7 @@ func TestBusyWorkers(t *testing.T) {
 	close(gate)
 	<-a
 	made := <-b
-	_, err := r.Ferry.Sweep(t.Context(), "r-1") // else a later session finds the pushed result first
+	_, err := r.Ferry.Sweep(t.Context(), "r-1", false) // else a later session finds the pushed result first
 	testrepo.Must(t, err)
 	testrepo.Must(t, r.Ferry.Push(t.Context(), ferry.Ref{Name: ferry.Work("r-1", "b", 1), Commit: made.Commit}))
 	r = f.runner(dir)
@@ -429,7 +429,7 @@ func TestForgedResult(t *testing.T) {
 	var warned []string
 	r.Warn = func(err error) { warned = append(warned, err.Error()) }
 	forged := []byte(`{"attempt":{"outcome":"done"}}`)
-	for i, text := range [][]byte{forged, f.key.SealFile(wire.ID("r-1", "b", 1), forged)} {
+	for i, text := range [][]byte{forged, f.key.Seal(wire.ID("r-1", "b", 1), forged)} {
 		req.Attempt = 1 + i
 		logs, err := r.Ferry.Pack(t.Context(), "Logs", nil, map[string][]byte{wire.ResultFile: text})
 		testrepo.Must(t, err)

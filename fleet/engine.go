@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -135,10 +136,10 @@ const apiKeyVar = "TEMPORAL_API_KEY"
 // engineOptions returns the options of a connection to the engine at an address. named names a flag for errors.
 func engineOptions(address, namespace string, c event.Connection,
 	named func(flag string) string) (options, error) {
-	o := options{Address: address, Namespace: namespace, APIKey: os.Getenv(apiKeyVar), Insecure: c.Insecure}
+	o := options{Address: address, Namespace: namespace, APIKey: os.Getenv(apiKeyVar)}
 	host, _, _ := net.SplitHostPort(address)
-	near := temporal.Loopback(host)
-	var err error
+	addr, err := netip.ParseAddr(host)
+	near := host == "localhost" || err == nil && addr.IsLoopback()
 	if o.Key, err = readKey(c.KeyFile, named("key-file")); err != nil {
 		return o, err
 	}

@@ -42,12 +42,7 @@ func (f fleet) Extend(c *cobra.Command, std cmd.Stdio, w *event.Workers) {
 
 // Clean returns the number of refs of a run on the git remote of its workers, and removes them unless dry is set.
 func (fleet) Clean(ctx context.Context, dir string, c event.Config, dry bool) (int, error) {
-	f := ferry.New(ctx, dir, cmp.Or(c.Workers.Git, "origin"), os.Environ())
-	n, err := f.Count(ctx, c.Run)
-	if err == nil && n > 0 && !dry {
-		n, err = f.Sweep(ctx, c.Run)
-	}
-	return n, err
+	return ferry.New(ctx, dir, cmp.Or(c.Workers.Git, "origin"), os.Environ()).Sweep(ctx, c.Run, dry)
 }
 
 // Connect looks at everything that a run on workers needs, and connects with the engine.

@@ -136,6 +136,7 @@ func TestWrongFlagsOfWorkers(t *testing.T) {
 		{append(near, "--tls-ca", good), "--tls-ca"},
 		{append(near, "--tls-ca", filepath.Join(dir, "none")), "--tls-ca"},
 		{append(far, "--insecure"), "--key-file"},
+		{append(far, "--insecure", "--connect", "localhost.example:7233"), "--key-file"},
 		{append(far, "--key-file", good), "--insecure"},
 		{[]string{"--salvage", "r-1", "--dir", dir}, "--salvage"},
 	}

@@ -136,12 +136,16 @@ func (f *Ferry) Find(ctx context.Context, names ...string) (map[string]string, e
 	return out, err
 }
 
-// Sweep removes the refs of a run from the remote and from the repository. It returns how many the remote had.
-func (f *Ferry) Sweep(ctx context.Context, run string) (removed int, err error) {
-	var args []string
-	there, err := f.list(ctx, patterns(run)...)
-	if err != nil {
-		return 0, err
+// Sweep returns the number of refs of a run on the remote. Unless dry is set it removes them, and those of the
+// repository, and returns how many it has removed from the remote.
+func (f *Ferry) Sweep(ctx context.Context, run string, dry bool) (removed int, err error) {
+	var args, patterns []string
+	for _, kind := range kinds {
+		patterns = append(patterns, prefix(run, kind)+"*")
+	}
+	there, err := f.list(ctx, patterns...)
+	if err != nil || dry {
+		return len(there), err
 	}
 	for name := range there {
 		args = append(args, ":"+name)
@@ -191,12 +195,6 @@ func (f *Ferry) Kept(ctx context.Context, run string) (refs []Ref, err error) {
 	return refs, err
 }
 
-// Count returns the number of refs of a run on the remote.
-func (f *Ferry) Count(ctx context.Context, run string) (int, error) {
-	there, err := f.list(ctx, patterns(run)...)
-	return len(there), err
-}
-
 // Probe pushes a commit to a ref of its own below refs/wavex and removes it again, to see whether the remote takes such
 // refs.
 func (f *Ferry) Probe(ctx context.Context, commit, name string) error {
@@ -205,14 +203,6 @@ func (f *Ferry) Probe(ctx context.Context, commit, name string) error {
 		return err
 	}
 	return f.push(ctx, f.remote, ":"+ref)
-}
-
-// patterns returns the patterns of the refs of a run.
-func patterns(run string) (all []string) {
-	for _, kind := range kinds {
-		all = append(all, prefix(run, kind)+"*")
-	}
-	return all
 }
 
 // list returns the refs of the remote that patterns match.

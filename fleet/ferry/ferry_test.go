@@ -55,7 +55,7 @@ func TestPushAndFetch(t *testing.T) {
 	}
 	other := Base("r-2", commit)
 	testrepo.Must(t, home.Push(ctx, Ref{other, commit}))
-	if n, err := home.Sweep(ctx, "r-1"); n != 2 || err != nil {
+	if n, err := home.Sweep(ctx, "r-1", false); n != 2 || err != nil {
 		t.Errorf("removed %d refs, %v", n, err)
 	}
 	if there, err = away.Find(ctx, base, work, other); err != nil || len(there) != 1 || there[other] != commit {

@@ -148,7 +148,7 @@ func (a *attempt) pushedResult(ctx context.Context, logs string) (res runner.Res
 
 // open returns a message body that the worker has pushed.
 func (a *attempt) open(sealed []byte) ([]byte, error) {
-	return a.Key.OpenFile(wire.ID(a.req.Run, a.req.Task, a.req.Attempt), sealed)
+	return a.Key.Open(wire.ID(a.req.Run, a.req.Task, a.req.Attempt), sealed)
 }
 
 // attach brings the detached body of a result.

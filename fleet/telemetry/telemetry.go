@@ -12,6 +12,7 @@ import (
 	"maps"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -128,7 +129,10 @@ func (t *Tracer) Close(ctx context.Context) error {
 	}
 	t.mu.Unlock()
 	err := t.provider.Shutdown(ctx)
-	if err = cmp.Or(t.errors.first(), err); err != nil {
+	if first := t.errors.first.Load(); first != nil {
+		err = *first
+	}
+	if err != nil {
 		return fmt.Errorf("sending traces: %w", err)
 	}
 	return nil
@@ -146,23 +150,12 @@ func endAll[K comparable](spans map[K]span, at time.Time) {
 // which writes to stderr in the middle of a run.
 type errorKeeper struct {
 	sdk.SpanExporter
-	mu  sync.Mutex
-	err error
+	first atomic.Pointer[error]
 }
 
 func (f *errorKeeper) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	if err := f.SpanExporter.ExportSpans(ctx, spans); err != nil {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.err == nil {
-			f.err = err
-		}
+		f.first.CompareAndSwap(nil, &err)
 	}
 	return nil
-}
-
-func (f *errorKeeper) first() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
 }

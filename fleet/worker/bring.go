@@ -67,7 +67,7 @@ func (a *attempt) push(ctx context.Context, p place, res *runner.Result, work, n
 	}
 	r := &a.req.Attempt
 	logs, err := p.ferry.Pack(ctx, fmt.Sprintf("Logs of attempt %d at %s", r.Attempt, r.Task), files,
-		map[string][]byte{name: a.opts.Key.SealFile(wire.ID(r.Run, r.Task, r.Attempt), data)})
+		map[string][]byte{name: a.opts.Key.Seal(wire.ID(r.Run, r.Task, r.Attempt), data)})
 	if err != nil {
 		return err
 	}

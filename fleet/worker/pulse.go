@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -20,14 +21,11 @@ const (
 // pulse beats until end is called, also while ctx has ended. It calls stop if the attempt must stop.
 func (a *attempt) pulse(ctx context.Context, stop context.CancelCauseFunc) (end func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		a.beat(ctx, stop)
-	}()
+	var beating sync.WaitGroup
+	beating.Go(func() { a.beat(ctx, stop) })
 	return func() {
 		cancel()
-		<-over
+		beating.Wait()
 	}
 }
 

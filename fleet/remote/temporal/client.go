@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/netip"
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -29,19 +27,12 @@ import (
 type Options struct {
 	Address   string      // HOST:PORT of the server
 	Namespace string      // must exist
-	Key       *wire.Key   // seals all messages; may be nil only if the server is on loopback
+	Key       *wire.Key   // seals all messages; nil: they are not sealed
 	TLS       *tls.Config // nil: plain text, unless there is an APIKey
 	APIKey    string      // of Temporal Cloud; "": none
-	Insecure  bool        // allows plain text to a server that is not on loopback
 	// Worker is told to Workers of other clients, without sealing. The zero value is for a client that serves no queue.
 	Worker remote.Worker
 }
-
-// These are errors of Dial about its options.
-var (
-	ErrNoKey     = errors.New("a server that is not on loopback needs a key")
-	ErrPlainText = errors.New("a server that is not on loopback needs TLS")
-)
 
 // Client is a remote.Engine. Its methods are safe for concurrent use; Close must be the last call.
 type Client struct {
@@ -54,15 +45,6 @@ var _ remote.Engine = (*Client)(nil)
 // Dial connects to a server, within ctx. It does not try again. A server without the namespace is no error here, but in
 // Check and Serve.
 func Dial(ctx context.Context, o Options) (*Client, error) {
-	switch host, _, err := net.SplitHostPort(o.Address); {
-	case err != nil:
-		return nil, fmt.Errorf("the address of the server: %w", err)
-	case Loopback(host):
-	case o.Key == nil:
-		return nil, ErrNoKey
-	case o.TLS == nil && o.APIKey == "" && !o.Insecure:
-		return nil, ErrPlainText
-	}
 	data := converter.GetDefaultDataConverter()
 	if o.Key != nil {
 		data = converter.NewCodecDataConverter(data, seal{o.Key})
@@ -88,12 +70,6 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 		return nil, fmt.Errorf("connecting to the Temporal server at %s: %w", o.Address, withRefusal(err))
 	}
 	return &Client{sdk, o.Namespace}, nil
-}
-
-// Loopback reports whether a host name or address is this machine without the network.
-func Loopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // Close disconnects. No other method may run.
@@ -151,7 +127,7 @@ func (s seal) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) 
 			return nil, err
 		}
 		out[i] = &commonpb.Payload{Metadata: map[string][]byte{converter.MetadataEncoding: []byte(sealedEncoding)},
-			Data: s.key.Seal(data)}
+			Data: s.key.Seal("", data)}
 	}
 	return out, nil
 }
@@ -163,7 +139,7 @@ func (s seal) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) 
 		if string(p.GetMetadata()[converter.MetadataEncoding]) != sealedEncoding {
 			return nil, wire.ErrNotSealed
 		}
-		data, err := s.key.Open(p.GetData())
+		data, err := s.key.Open("", p.GetData())
 		if err != nil {
 			return nil, err
 		}

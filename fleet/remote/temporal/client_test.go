@@ -69,24 +69,11 @@ func TestSeal(t *testing.T) {
 
 func TestDialRefuses(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		o    Options
-		want string
-	}{
-		"no port":       {Options{Address: "localhost"}, "missing port"},
-		"no key":        {Options{Address: "192.0.2.1:7233", Insecure: true}, ErrNoKey.Error()},
-		"no key by DNS": {Options{Address: "localhost.example:7233", Insecure: true}, ErrNoKey.Error()},
-		"plain text":    {Options{Address: "192.0.2.1:7233", Key: testKey(t, 1)}, ErrPlainText.Error()},
-		"no server":     {Options{Address: "127.0.0.1:1"}, "the Temporal server at 127.0.0.1:1"},
-	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		if name == "no server" {
-			cancel() // the SDK would try for a while
-		}
-		if _, err := Dial(ctx, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-		cancel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // the SDK would try for a while
+	if _, err := Dial(ctx, Options{Address: "127.0.0.1:1"}); err == nil ||
+		!strings.Contains(err.Error(), "the Temporal server at 127.0.0.1:1") {
+		t.Error(err)
 	}
 }
 

@@ -50,43 +50,23 @@ func (k *Key) Queue(worker string) string {
 	return queue
 }
 
-// Seal returns data sealed.
-func (k *Key) Seal(data []byte) []byte {
+// Seal returns data sealed with its subject: the id of an attempt for a file of it, see ID, and "" for a message.
+func (k *Key) Seal(subject string, data []byte) []byte {
 	if k == nil {
 		return data
 	}
-	return k.aead.Seal(nil, nil, data, nil)
-}
-
-// SealFile returns a file of an attempt, whose id is that of ID, sealed.
-func (k *Key) SealFile(id string, data []byte) []byte {
-	if k == nil {
-		return data
-	}
-	return k.aead.Seal(nil, nil, data, []byte(id))
-}
-
-// OpenFile returns a file that was sealed with SealFile and the same id.
-func (k *Key) OpenFile(id string, sealed []byte) ([]byte, error) {
-	if k == nil {
-		return sealed, nil
-	}
-	data, err := k.aead.Open(nil, nil, sealed, []byte(id))
-	if err != nil {
-		return nil, ErrNotSealed
-	}
-	return data, nil
+	return k.aead.Seal(nil, nil, data, []byte(subject))
 }
 
 // ErrNotSealed says that data was not sealed with this key, or was changed.
 var ErrNotSealed = errors.New("it is not sealed with this key")
 
-// Open returns sealed data.
-func (k *Key) Open(sealed []byte) ([]byte, error) {
+// Open returns data that was sealed with the subject.
+func (k *Key) Open(subject string, sealed []byte) ([]byte, error) {
 	if k == nil {
 		return sealed, nil
 	}
-	data, err := k.aead.Open(nil, nil, sealed, nil)
+	data, err := k.aead.Open(nil, nil, sealed, []byte(subject))
 	if err != nil {
 		return nil, ErrNotSealed
 	}

@@ -56,7 +56,7 @@ func TestRoundTrip(t *testing.T) {
 		if len(data) > MaxMessage || (detached != nil) != (len(sent.Attempt.Prompt) > 0 && len(detached) > MaxInline) {
 			t.Fatalf("a message of %d bytes, %d detached", len(data), len(detached))
 		}
-		opened, err := key.Open(key.Seal(data))
+		opened, err := key.Open("", key.Seal("", data))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,37 +199,37 @@ func TestKeys(t *testing.T) {
 		t.Error("a short key is taken")
 	}
 	a, b := testKey(t, 1), testKey(t, 2)
-	sealed := a.Seal([]byte("text"))
-	if bytes.Contains(sealed, []byte("text")) || bytes.Equal(sealed, a.Seal([]byte("text"))) {
+	sealed := a.Seal("", []byte("text"))
+	if bytes.Contains(sealed, []byte("text")) || bytes.Equal(sealed, a.Seal("", []byte("text"))) {
 		t.Errorf("sealed as %q", sealed)
 	}
-	if _, err := b.Open(sealed); !errors.Is(err, ErrNotSealed) {
+	if _, err := b.Open("", sealed); !errors.Is(err, ErrNotSealed) {
 		t.Errorf("another key opens it: %v", err)
 	}
 	for i := range sealed {
 		bad := bytes.Clone(sealed)
 		bad[i] ^= 1
-		if _, err := a.Open(bad); !errors.Is(err, ErrNotSealed) {
+		if _, err := a.Open("", bad); !errors.Is(err, ErrNotSealed) {
 			t.Errorf("byte %d was changed, and it opens: %v", i, err)
 		}
 	}
 	var none *Key
-	if got, err := none.Open(none.Seal([]byte("text"))); string(got) != "text" || err != nil {
+	if got, err := none.Open("", none.Seal("", []byte("text"))); string(got) != "text" || err != nil {
 		t.Errorf("without a key: %q, %v", got, err)
 	}
-	if _, err := a.Open(none.Seal([]byte(`{"protocol":3}`))); err == nil {
+	if _, err := a.Open("", none.Seal("", []byte(`{"protocol":3}`))); err == nil {
 		t.Error("a key opens what is not sealed")
 	}
-	file := a.SealFile("wavex/r-1/t/1", []byte("text"))
-	if got, err := a.OpenFile("wavex/r-1/t/1", file); string(got) != "text" || err != nil {
+	file := a.Seal("wavex/r-1/t/1", []byte("text"))
+	if got, err := a.Open("wavex/r-1/t/1", file); string(got) != "text" || err != nil {
 		t.Errorf("a file: %q, %v", got, err)
 	}
 	for key, id := range map[*Key]string{a: "wavex/r-1/t/2", b: "wavex/r-1/t/1"} {
-		if _, err := key.OpenFile(id, file); !errors.Is(err, ErrNotSealed) {
+		if _, err := key.Open(id, file); !errors.Is(err, ErrNotSealed) {
 			t.Errorf("another attempt or another key opens a file: %v", err)
 		}
 	}
-	if _, err := a.OpenFile("wavex/r-1/t/1", sealed); !errors.Is(err, ErrNotSealed) {
+	if _, err := a.Open("wavex/r-1/t/1", sealed); !errors.Is(err, ErrNotSealed) {
 		t.Errorf("a message is opened as a file: %v", err)
 	}
 	queues := map[string]bool{a.Queue(""): true, b.Queue(""): true, none.Queue(""): true, a.Queue("w"): true,
@@ -252,11 +252,11 @@ func FuzzOpen(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data, true)
-	f.Add(key.Seal(data), false)
+	f.Add(key.Seal("", data), false)
 	f.Add([]byte(`{"protocol":4,"kind":"request","id":"wavex/r-1/t/1","release":"","digest":"00"}`), true)
 	f.Fuzz(func(t *testing.T, data []byte, plain bool) {
 		if !plain {
-			opened, err := key.Open(data)
+			opened, err := key.Open("", data)
 			if err != nil {
 				return
 			}
