@@ -134,8 +134,7 @@ func isAddress(s string) bool {
 const apiKeyVar = "TEMPORAL_API_KEY"
 
 // engineOptions returns the options of a connection to the engine at an address. named names a flag for errors.
-func engineOptions(address, namespace string, c event.Connection,
-	named func(flag string) string) (options, error) {
+func engineOptions(address, namespace string, c event.Connection, named func(string) string) (options, error) {
 	o := options{Address: address, Namespace: namespace, APIKey: os.Getenv(apiKeyVar)}
 	host, _, _ := net.SplitHostPort(address)
 	addr, err := netip.ParseAddr(host)

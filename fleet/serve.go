@@ -63,8 +63,7 @@ func (h *workerHost) serve(ctx context.Context, e engine, eo temporal.Options, s
 		h.say(worker.Event{Type: "cleaned", Text: "removed " + report.Plural(n, "old run", "old runs")})
 	}
 	warn := func(err error) { h.say(worker.Event{Type: "warning", Text: err.Error()}) }
-	defer proc.Contain(ctx, cmd.WatchdogArgv(), h.mark, filepath.Join(h.opts.dir, loop.WatchdogLock),
-		warn)()
+	defer proc.Contain(ctx, cmd.WatchdogArgv(), h.mark, filepath.Join(h.opts.dir, loop.WatchdogLock), warn)()
 	w := h.worker(warn)
 	defer func() { err = errors.Join(err, w.Close(context.WithoutCancel(ctx))) }()
 	queues := []string{eo.Key.Queue(""), eo.Key.Queue(h.opts.name)}

@@ -37,8 +37,7 @@ func (t *Tracer) Event(e event.Event, s *scheduler.State) {
 		task := t.task(b.Task, subject, b.Wave, e.Time)
 		t.open[attemptKey(b.Task, b.Attempt)] = t.start(task.ctx, "attempt", e.Time,
 			stringAttr("wavex.task.id", b.Task), intAttr("wavex.attempt", b.Attempt), stringAttr("wavex.attempt.why", b.Why),
-			intAttr("wavex.slot", b.Slot),
-			boolAttr("wavex.advised", b.Advised), usdAttr("wavex.cap_usd", b.Cap))
+			intAttr("wavex.slot", b.Slot), boolAttr("wavex.advised", b.Advised), usdAttr("wavex.cap_usd", b.Cap))
 	case event.AttemptEnded:
 		t.attemptEnded(b, e.Time)
 	case event.CostCorrected:
@@ -82,10 +81,8 @@ func (t *Tracer) Event(e event.Event, s *scheduler.State) {
 
 func (t *Tracer) startRun(e event.Event, s *scheduler.State, resumed bool) {
 	t.run = t.start(t.parent, "run", e.Time, stringAttr("wavex.run", s.Config.Run), stringAttr("wavex.plan", s.Plan.Name),
-		boolAttr("wavex.resumed", resumed),
-		intAttr("wavex.tasks", len(s.Plan.Tasks)), intAttr("wavex.waves", s.Waves),
-		intAttr("wavex.parallel", s.Config.Parallel),
-		stringAttr("wavex.agent", s.Config.Agent))
+		boolAttr("wavex.resumed", resumed), intAttr("wavex.tasks", len(s.Plan.Tasks)), intAttr("wavex.waves", s.Waves),
+		intAttr("wavex.parallel", s.Config.Parallel), stringAttr("wavex.agent", s.Config.Agent))
 }
 
 // wave opens a wave's span. Without a barrier several are open at once.
@@ -103,8 +100,7 @@ func (t *Tracer) task(id, subject string, wave int, at time.Time) span {
 	s, ok := t.tasks[id]
 	if !ok {
 		s = t.start(t.wave(wave, at).ctx, "task", at, stringAttr("wavex.task.id", id),
-			stringAttr("wavex.task.subject", subject),
-			intAttr("wavex.wave", wave))
+			stringAttr("wavex.task.subject", subject), intAttr("wavex.wave", wave))
 		t.tasks[id] = s
 	}
 	return s
