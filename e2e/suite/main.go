@@ -36,9 +36,9 @@ const (
 const smoke = "^Test(ThreeWaves|LedgerMatchesCharges|ProtectedFilesAreDenied|AttemptResumes|LedgerOfAResumedRun|" +
 	"PanelAdvisesTheRetry|ReviewedToCompletion)$"
 
-// atOnce is the number of packages that run at once after the quick ones. Most tests wait for
-// processes, so it is more than the number of processors of a small machine.
-const atOnce = "3"
+// atOnce is the number of packages that run at once after the quick ones, and atOnceWhole with -whole. Most tests
+// wait for processes, so they are more than the number of processors of a small machine.
+const atOnce, atOnceWhole = "3", "4"
 
 // quick lists the packages whose tests start no process and take a few seconds. slow lists those
 // that take the longest; they start first among the others, so that no processor is idle at the
@@ -184,7 +184,7 @@ type group struct {
 func groups(packages []string, whole bool) []group {
 	args := []string{"-timeout", packageTimeout, "-vet=off"} // make lint vets
 	if whole {
-		args = append(args, "-race")
+		args = append(args, "-race", "-p", atOnceWhole)
 	}
 	first := group{name: "quick", args: args}
 	others := group{name: "others", args: append([]string{"-p", atOnce}, args...)}
@@ -206,7 +206,7 @@ func groups(packages []string, whole bool) []group {
 		}
 	}
 	if whole { // with the race detector the quick ones compute while the slow ones wait
-		return []group{{name: "whole", args: others.args, packages: append(first.packages, others.packages...)}}
+		return []group{{name: "whole", args: args, packages: append(first.packages, others.packages...)}}
 	}
 	return []group{first, others,
 		{name: "smoke", args: append([]string{"-run", smoke}, args...), packages: []string{realCLI}}}
