@@ -73,7 +73,7 @@ func TestLogsAndWork(t *testing.T) {
 	t.Parallel()
 	f := newCrew(t, works())
 	dir, req := f.request("a/b c")
-	req.Files, req.CheckFiles = []plan.File{{Path: "made.txt", Action: "create"}}, &runner.CheckFiles{Store: t.TempDir()}
+	req.Files, req.Trees = []plan.File{{Path: "made.txt", Action: "create"}}, &runner.Trees{Store: t.TempDir()}
 	r := f.runner(dir)
 	r.Redact = func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("do it"), []byte("***")) }
 	res := r.Attempt(t.Context(), req, runner.Hooks{})
@@ -880,7 +880,7 @@ func TestResumedInAnotherProtocol(t *testing.T) {
 	r := f.runner(dir)
 	req.Adopted = true
 	if res := r.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken || res.Cost != req.Cap ||
-		!strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 4") {
+		!strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 5") {
 		t.Errorf("%+v", res)
 	}
 }

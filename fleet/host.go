@@ -19,6 +19,7 @@ import (
 	"wavex/internal/claude"
 	"wavex/internal/doctor"
 	"wavex/internal/exhaustion"
+	"wavex/internal/filetree"
 	"wavex/internal/loop"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
@@ -44,6 +45,7 @@ type workerHost struct {
 	cli     string // the version of the CLI; "": none
 	login   string // its kind
 	secrets *secret.Redactor
+	lister  filetree.Lister
 }
 
 // look checks whether the machine can make attempts: the CLI and its login, git, the disk.
@@ -117,7 +119,8 @@ func (h *workerHost) local(req *wire.Request, dir loop.Dir, observe func(runner.
 	if err != nil {
 		return nil, err
 	}
-	host := runner.Host{Env: proc.Inherit(os.Environ(), h.opts.pass), ExtraEnv: a.Env(dir, req.Attempt.Run),
+	host := runner.Host{Env: proc.Inherit(os.Environ(), h.opts.pass), Lister: &h.lister,
+		ExtraEnv:  a.Env(dir, req.Attempt.Run),
 		Rehearsal: req.Rehearsal, Redactor: h.secrets, Observe: func(o runner.Observation) {
 			o.Text = h.secrets.String(o.Text)
 			observe(o)

@@ -57,14 +57,16 @@ func drawnRequest(d dice, req *runner.Request, store string) {
 	if d.oneIn(3) {
 		req.MustNot = []plan.Condition{{Text: "it is bad", Check: &plan.Check{File: "bad"}}, {Text: "it is ugly"}}
 	}
-	req.Guards = choose(d, 2, runner.Guard{Path: "check.sh", Why: "a check of T-001 runs it", Own: true},
-		runner.Guard{Path: "plan.json", Why: runner.WhyPlan}, runner.Guard{Path: "data", Why: "others use it", Tools: true})
+	req.Guards = choose(d, 2, runner.Guard{Path: "check.sh", Why: "others need it"},
+		runner.Guard{Path: "plan.json", Why: runner.WhyPlan}, runner.Guard{Path: "data", Why: "others use it"})
 	if d.oneIn(2) {
 		req.Protect = &runner.Protect{Patterns: choose(d, 3, "data", "*.txt", "sub/*", "[", "other.sh")}
 	}
 	if !d.oneIn(3) {
-		req.CheckFiles = &runner.CheckFiles{Store: store, Planned: choose(d, 2, "data/x.txt", "other.sh"),
-			Busy: choose(d, 4, "other.sh"), Others: []runner.OtherCheck{{Owner: "T-002", Check: plan.Check{Run: "sh other.sh"}}}}
+		req.Trees = &runner.Trees{Store: store, Busy: choose(d, 4, "other.sh")}
+	}
+	if d.oneIn(2) {
+		req.Reviewed = true
 	}
 	if d.oneIn(8) {
 		req.Command = d.pick("echo done > a.go", "echo no; exit 2", `echo '{"n":1}'`)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"wavex/internal/check"
+	"wavex/internal/filetree"
 	"wavex/internal/plan"
 	"wavex/internal/safefile"
 )
@@ -19,86 +22,120 @@ import (
 // baseline records the files from before a task's first attempt. It is written once, before any attempt
 // can change a file, and is only read afterwards.
 type baseline struct {
-	// Files maps declared paths to digests; "" for a file that did not exist.
+	// Files maps declared paths to digests; "" for a file that did not exist. They may be ignored, or directories.
 	Files map[string]string `json:"files"`
 	// Guards holds the digests of guarded files, Protected those of the files that the plan
 	// protects; nil if it protected none.
 	Guards    map[string]string `json:"guards,omitempty"`
 	Protected map[string]string `json:"protected,omitzero"`
-	// CheckFiles are the files on which checks rest, by their path in the project.
-	CheckFiles map[string]checkFile `json:"check_files,omitempty"`
+	// Tree has all files of the project that count; nil: they are not compared.
+	Tree *filetree.Kept `json:"tree,omitempty"`
 	// Vacuous reports that the task has checks and all of them passed before the first attempt.
 	Vacuous bool `json:"vacuous,omitempty"`
 	// Checks identifies those checks; "" if wavex did not record it. Other checks of an edited plan run once more.
 	Checks string `json:"checks,omitempty"`
+	// Suites are the test runners that ended in the outputs of those checks; "" for none.
+	Suites []string `json:"suites,omitempty"`
 	// Unmeasured reports that the checks were not run, because others edited the directory, or an attempt may have.
 	Unmeasured bool `json:"unmeasured,omitempty"`
 
-	// unknown holds the files on which checks rest that differed from CheckFiles after an attempt was killed: it or a
-	// person changed them.
-	unknown map[string]checkFile
+	tree filetree.Tree // of Tree, with the changes that others made between attempts; nil: unknown
 }
 
 // maxBaseline bounds the size of a base file and of a left file when they are read, in bytes.
 const maxBaseline = 256 << 20
 
-// openBaseline reads the base at path, or takes and writes one if path does not exist. If path is
-// empty, the base is not written. A damaged base is taken again, without the checks. checks runs the task's checks, if
-// that is possible now; if it returns an error, openBaseline writes nothing.
-func openBaseline(path string, req Request, redact func(string) string,
-	checks func() (passed, measured bool, err error)) (baseline, error) {
-	if path != "" {
-		data, err := safefile.Read(path, maxBaseline)
-		if err == nil {
-			var b baseline
-			switch broken := json.Unmarshal(data, &b); {
-			case broken != nil: // a failure of the machine has damaged it; the files may have work by now
-				checks = func() (bool, bool, error) { return false, false, nil }
-			case b.Checks == "" || b.Checks == checksDigest(req.Checks):
-				return b, nil
-			default:
-				return b.measure(path, req, redact, checks)
-			}
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return baseline{}, fmt.Errorf("reading the digests of the declared files: %w", err)
-		}
+// openBaseline returns the base of the task. It reads the file of the base, or takes and writes the base if there is no
+// file yet. If the request names none, the base is not written. A damaged base is taken again, without the checks.
+func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
+	path := t.req.Baseline
+	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 && len(t.req.Guards) == 0 && t.req.Protect == nil &&
+		t.req.Trees == nil {
+		return baseline{}, nil
 	}
-	b := baseline{Guards: guardDigests(req.Dir, req.Guards),
-		Protected: req.Protect.digests(req.Dir)}
-	return b.measure(path, req, redact, checks)
+	if path == "" {
+		return t.newBaseline().measure(ctx, t, true)
+	}
+	data, err := safefile.Read(path, maxBaseline)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t.newBaseline().measure(ctx, t, true)
+	} else if err != nil {
+		return baseline{}, fmt.Errorf("reading the digests of the declared files: %w", err)
+	}
+	var b baseline
+	switch broken := json.Unmarshal(data, &b); {
+	case broken != nil: // a failure of the machine has damaged it; the files may have work by now
+		return t.newBaseline().measure(ctx, t, false)
+	case b.Checks != "" && b.Checks != checksDigest(t.req.Checks):
+		return b.measure(ctx, t, true)
+	}
+	if b.Tree != nil && t.req.Trees != nil {
+		b.tree, _ = t.store().Get(*b.Tree) // without it the control is not possible
+	}
+	return b, nil
 }
 
-// measure runs the checks before the work, and writes the base. A new base takes the digests of the declared files
+func (t *attempt) newBaseline() baseline {
+	return baseline{Guards: guardDigests(t.req.Dir, t.req.Guards), Protected: t.req.Protect.digests(t.req.Dir)}
+}
+
+// measure runs the checks before the work if that is possible now, and writes the base. A new base takes the files
 // after the checks, because a file that a check makes is no work.
-func (b baseline) measure(path string, req Request, redact func(string) string,
-	checks func() (bool, bool, error)) (baseline, error) {
-	passed, measured, err := checks()
-	if err != nil {
-		return baseline{}, err
+func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, error) {
+	b.Vacuous, b.Unmeasured = false, len(t.req.Checks) > 0
+	b.Suites, b.Checks = nil, checksDigest(t.req.Checks)
+	if run && len(t.req.Checks) > 0 {
+		measured, err := t.directory.Check(ctx, IfQuiet, t.req.Checks, func() {
+			evidence, outputs, _ := check.RunWithOutput(ctx, t.place(t.req.Dir, t.req.root()), t.req.Checks)
+			b.Vacuous = check.Passed(evidence)
+			for _, out := range outputs {
+				b.Suites = append(b.Suites, check.Suite(out))
+			}
+		})
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return baseline{}, err
+		}
+		b.Unmeasured = !measured
 	}
 	if b.Files == nil {
 		b.Files = map[string]string{}
-		for _, f := range req.Files {
-			b.Files[f.Path] = FileDigest(req.Dir, f.Path)
+		for _, f := range t.req.Files {
+			b.Files[f.Path] = FileDigest(t.req.Dir, f.Path)
 		}
+		b.takeTree(ctx, t)
 	}
-	b.Vacuous, b.Unmeasured, b.Checks = passed, !measured, checksDigest(req.Checks)
-	if resting := req.restingChecks(false); len(resting) > 0 { // the checks may have made stamps and snapshots
-		b.CheckFiles = overlay(req.checkFilesOf(resting, nil), b.CheckFiles)
-		req.keepCheckFiles(b.CheckFiles, redact)
-	}
-	if path == "" {
+	if t.req.Baseline == "" {
 		return b, nil
 	}
 	data, _ := json.Marshal(b) // plain data
-	if err := safefile.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := safefile.MkdirAll(filepath.Dir(t.req.Baseline), 0o700); err != nil {
 		return baseline{}, err
 	}
 	// A partial baseline would fail every later attempt.
-	if err := safefile.Replace(path, append(data, '\n'), 0o600, true); err != nil {
+	if err := safefile.Replace(t.req.Baseline, append(data, '\n'), 0o600, true); err != nil {
 		return baseline{}, fmt.Errorf("writing the digests of the declared files: %w", err)
 	}
 	return b, nil
+}
+
+// takeTree lists and keeps the files of the project. Without a tree the run goes on: the verdict says that the files
+// were not compared.
+func (b *baseline) takeTree(ctx context.Context, t *attempt) {
+	if t.req.Trees == nil || t.req.Command != "" {
+		return
+	}
+	root, store := t.req.Trees.root(t.req.Dir), t.store()
+	tree, err := t.Lister.First(ctx, root, t.env)
+	if err != nil {
+		return
+	}
+	if kept, err := t.Lister.Put(store, tree); err == nil {
+		store.Keep(ctx, root, tree, func(text []byte) bool { return t.redact(string(text)) != string(text) })
+		b.Tree, b.tree = &kept, tree
+	}
 }
 
 // checksDigest identifies a list of checks.

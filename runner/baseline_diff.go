@@ -1,10 +1,12 @@
 package runner
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"path/filepath"
 
+	"wavex/internal/filetree"
 	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
@@ -25,67 +27,67 @@ type finalState struct {
 	Protected      map[string]string `json:"protected,omitempty"`
 	AfterGuards    map[string]string `json:"after_guards,omitempty"`
 	AfterProtected map[string]string `json:"after_protected,omitempty"`
-	// CheckFiles replace those of the base, and AfterCheckFiles are the ones that differ at the end of the attempt.
-	CheckFiles      map[string]checkFile `json:"check_files,omitempty"`
-	AfterCheckFiles map[string]checkFile `json:"after_check_files,omitempty"`
-	Unknown         map[string]checkFile `json:"unknown,omitempty"` // as in baseline
+	// Tree has the files that others have changed since the base, AfterTree those that differ at the end of the attempt.
+	Tree      filetree.Tree `json:"tree,omitempty"`
+	AfterTree filetree.Tree `json:"after_tree,omitempty"`
 }
 
 func finalStatePath(base string) string { return filepath.Join(filepath.Dir(base), loop.FinalState) }
 
 // withOutsideChanges returns the base with the changes that others made after the previous attempt. Without a
 // final state of that attempt it adopts no change.
-func (b baseline) withOutsideChanges(req Request, redact func(string) string) baseline {
+func (b baseline) withOutsideChanges(ctx context.Context, t *attempt) baseline {
 	var l finalState
-	data, err := safefile.Read(finalStatePath(req.Baseline), maxBaseline)
+	data, err := safefile.Read(finalStatePath(t.req.Baseline), maxBaseline)
 	if err != nil || json.Unmarshal(data, &l) != nil { // missing or cut off
 		l = finalState{}
 	}
 	b.Guards, b.Protected = overlay(b.Guards, l.Guards), overlay(b.Protected, l.Protected)
-	b.CheckFiles, b.unknown = overlay(b.CheckFiles, l.CheckFiles), l.Unknown
-	if l.Attempt != req.Attempt-1 {
-		if b.CheckFiles != nil {
-			b.unknown = diffDigests(b.CheckFiles, req.checkFilesOf(req.restingChecks(true), b.CheckFiles))
-		}
+	if b.tree != nil {
+		b.tree = b.tree.With(l.Tree)
+	}
+	if l.Attempt != t.req.Attempt-1 {
 		return b
 	}
-	b.Guards = adoptChanges(b.Guards, overlay(b.Guards, l.AfterGuards), b.currentGuards(req))
+	b.Guards = adoptChanges(b.Guards, overlay(b.Guards, l.AfterGuards), b.currentGuards(t.req))
 	if b.Protected != nil {
-		b.Protected = adoptChanges(b.Protected, overlay(b.Protected, l.AfterProtected), req.Protect.digests(req.Dir))
+		b.Protected = adoptChanges(b.Protected, overlay(b.Protected, l.AfterProtected), t.req.Protect.digests(t.req.Dir))
 	}
-	if b.CheckFiles != nil {
-		now := req.checkFilesOf(req.restingChecks(true), b.CheckFiles)
-		adopted := diffDigests(overlay(b.CheckFiles, l.AfterCheckFiles), now)
-		req.keepCheckFiles(adopted, redact)
-		b.CheckFiles = overlay(b.CheckFiles, adopted)
+	if b.tree == nil {
+		return b
+	}
+	if now, err := t.list(ctx, b); err == nil {
+		adopted := b.tree.With(l.AfterTree).Changes(now)
+		t.store().Keep(ctx, t.req.Trees.root(t.req.Dir), adopted, func(text []byte) bool {
+			return t.redact(string(text)) != string(text)
+		})
+		b.tree = b.tree.With(adopted)
 	}
 	return b
 }
 
-// saveFinalState stores the state in which the attempt leaves the files. first is the base as it was taken; after holds
-// the files on which checks rest, or is nil to look. If saveFinalState fails, a later attempt is compared with the
-// base.
-func (b baseline) saveFinalState(first baseline, req Request, after map[string]checkFile) {
-	if req.Baseline == "" || req.Command != "" || len(b.Guards) == 0 && b.Protected == nil &&
-		len(b.CheckFiles) == 0 {
+// saveFinalState stores the state in which the attempt leaves the files. first is the base as it was taken. If
+// saveFinalState fails, a later attempt is compared with the base.
+func (b baseline) saveFinalState(first baseline, t *attempt) {
+	if t.req.Baseline == "" || t.req.Command != "" || len(b.Guards) == 0 && b.Protected == nil && b.tree == nil {
 		return
 	}
-	l := finalState{Attempt: req.Attempt, Unknown: b.unknown, Guards: diffDigests(first.Guards, b.Guards),
+	l := finalState{Attempt: t.req.Attempt, Guards: diffDigests(first.Guards, b.Guards),
 		Protected:   diffDigests(first.Protected, b.Protected),
-		AfterGuards: diffDigests(b.Guards, b.currentGuards(req))}
+		AfterGuards: diffDigests(b.Guards, b.currentGuards(t.req))}
 	if b.Protected != nil {
-		l.AfterProtected = diffDigests(b.Protected, req.Protect.digests(req.Dir))
+		l.AfterProtected = diffDigests(b.Protected, t.req.Protect.digests(t.req.Dir))
 	}
-	if b.CheckFiles != nil {
-		l.CheckFiles = diffDigests(first.CheckFiles, b.CheckFiles)
-		if after == nil {
-			after = req.checkFilesOf(req.restingChecks(true), b.CheckFiles)
+	if b.tree != nil {
+		now, err := t.list(context.Background(), b)
+		if err != nil {
+			return
 		}
-		l.AfterCheckFiles = diffDigests(b.CheckFiles, after)
+		l.Tree, l.AfterTree = first.tree.Changes(b.tree), b.tree.Changes(now)
 	}
 	data, err := json.Marshal(l)
 	if err == nil {
-		_ = safefile.Write(finalStatePath(req.Baseline), append(data, '\n'), 0o600)
+		_ = safefile.Write(finalStatePath(t.req.Baseline), append(data, '\n'), 0o600)
 	}
 }
 
@@ -102,30 +104,29 @@ func (b baseline) currentGuards(req Request) map[string]string {
 }
 
 // overlay returns a with the entries of over, which win.
-func overlay[V any](a, over map[string]V) map[string]V {
+func overlay(a, over map[string]string) map[string]string {
 	if len(over) == 0 {
 		return a
 	}
 	out := maps.Clone(a)
 	if out == nil {
-		out = map[string]V{}
+		out = map[string]string{}
 	}
 	maps.Copy(out, over)
 	return out
 }
 
-// diffDigests returns the entries of b that differ from a, and zero values for those that b lacks.
-func diffDigests[V comparable](a, b map[string]V) map[string]V {
-	var none V
-	out := map[string]V{}
+// diffDigests returns the entries of b that differ from a, and "" for those that b lacks.
+func diffDigests(a, b map[string]string) map[string]string {
+	out := map[string]string{}
 	for path, d := range b {
 		if was, known := a[path]; !known || was != d {
 			out[path] = d
 		}
 	}
 	for path, was := range a {
-		if _, there := b[path]; !there && was != none {
-			out[path] = none
+		if _, there := b[path]; !there && was != "" {
+			out[path] = ""
 		}
 	}
 	return out

@@ -1,12 +1,12 @@
 package runner
 
 import (
+	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"wavex/internal/checkfiles"
+	"wavex/internal/filetree"
 	"wavex/internal/plan"
 )
 
@@ -31,19 +31,20 @@ func TestOutsideChanges(t *testing.T) {
 	// attempt makes an attempt that does work, and returns the changes reported for it.
 	attempt := func(work func()) (tampered, broken []string) {
 		t.Helper()
-		b, err := openBaseline(req.Baseline, req, strings.Clone, func() (bool, bool, error) { return false, true, nil })
+		at := attemptOf(req)
+		b, err := at.openBaseline(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if first = b; req.Attempt > 1 {
-			b = b.withOutsideChanges(req, strings.Clone)
+			b = b.withOutsideChanges(t.Context(), at)
 		}
 		work()
-		for _, g := range b.tampered(dir, req.Guards, nil) {
+		for _, g := range b.tampered(dir, req.Guards) {
 			tampered = append(tampered, g.Path)
 		}
 		broken = b.changedProtected(req.Protect, dir)
-		b.saveFinalState(first, req, nil)
+		b.saveFinalState(first, at)
 		req.Attempt++
 		return tampered, broken
 	}
@@ -97,24 +98,45 @@ func TestOutsideChanges(t *testing.T) {
 func TestChecksBeforeTheWork(t *testing.T) {
 	t.Parallel()
 	req := Request{Dir: t.TempDir(), Baseline: filepath.Join(t.TempDir(), "base.json")}
-	ran := 0
-	open := func(check string, want int) {
+	open := func(file string, want int) {
 		t.Helper()
-		req.Checks = []plan.Check{{Run: check}}
-		b, err := openBaseline(req.Baseline, req, strings.Clone, func() (bool, bool, error) { ran++; return true, true, nil })
-		if err != nil || !b.Vacuous || ran != want {
-			t.Errorf("the checks ran %d times, want %d: %+v, %v", ran, want, b, err)
+		req.Checks = []plan.Check{{File: file}}
+		directory := &countedDirectory{}
+		at := attemptOf(req)
+		at.directory = directory
+		b, err := at.openBaseline(t.Context())
+		if err != nil || !b.Vacuous || directory.checked != want {
+			t.Errorf("the checks ran %d times, want %d: %+v, %v", directory.checked, want, b, err)
 		}
 	}
-	open("a", 1)
-	if got := checksDigest(req.Checks); got != "0e981dd858f4c2dc" { // bases of earlier versions have it
-		t.Errorf("the digest of the checks is %s", got)
+	for _, name := range []string{"a", "b"} {
+		mustDo(t, os.WriteFile(filepath.Join(req.Dir, name), nil, 0o600))
 	}
 	open("a", 1)
-	open("b", 2)
-	open("b", 2)
+	if got := checksDigest([]plan.Check{{Run: "a"}}); got != "0e981dd858f4c2dc" { // bases of earlier versions have it
+		t.Errorf("the digest of the checks is %s", got)
+	}
+	open("a", 0)
+	open("b", 1)
+	open("b", 0)
 	mustDo(t, os.WriteFile(req.Baseline, []byte(`{"files":{},"vacuous":true}`), 0o600))
-	open("c", 2)
+	open("c", 0)
+}
+
+// attemptOf returns an attempt in a directory of its own.
+func attemptOf(req Request) *attempt {
+	return &attempt{Local: &Local{}, req: req, directory: privateDirectory{}}
+}
+
+// countedDirectory counts how often checks run in it.
+type countedDirectory struct {
+	privateDirectory
+	checked int
+}
+
+func (d *countedDirectory) Check(ctx context.Context, when CheckTime, checks []plan.Check, run func()) (bool, error) {
+	d.checked++
+	return d.privateDirectory.Check(ctx, when, checks, run)
 }
 
 // The final state is written if there is a file to compare, of any kind, and only then.
@@ -122,45 +144,30 @@ func TestFinalStateIsOfSomething(t *testing.T) {
 	t.Parallel()
 	one := map[string]string{"a": "file 1"}
 	for name, b := range map[string]baseline{"": {}, "guard": {Guards: one}, "protected": {Protected: one},
-		"check file": {CheckFiles: map[string]checkFile{"a": {}}}} {
-		req := Request{Dir: t.TempDir(), Baseline: filepath.Join(t.TempDir(), "base.json"), Attempt: 1, Protect: &Protect{}}
+		"tree": {tree: filetree.Tree{"a": "file 1"}}} {
+		req := Request{Dir: t.TempDir(), Baseline: filepath.Join(t.TempDir(), "base.json"), Attempt: 1, Protect: &Protect{},
+			Trees: &Trees{}}
 		command := req
 		command.Command = "true"
-		b.saveFinalState(b, command, nil)
+		b.saveFinalState(b, attemptOf(command))
 		if _, err := os.Stat(finalStatePath(req.Baseline)); err == nil {
 			t.Errorf("%q: a command left a state", name)
 		}
-		b.saveFinalState(b, req, map[string]checkFile{})
+		b.saveFinalState(b, attemptOf(req))
 		if _, err := os.Stat(finalStatePath(req.Baseline)); (err == nil) != (name != "") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 }
 
-// A change by others that an attempt found stays part of the base after the attempt has changed the file again.
-func TestAdoptedCheckFilesStay(t *testing.T) {
-	t.Parallel()
-	req := Request{Dir: t.TempDir(), Baseline: filepath.Join(t.TempDir(), "base.json"), Attempt: 2,
-		CheckFiles: &CheckFiles{Store: t.TempDir()}}
-	mustDo(t, os.WriteFile(filepath.Join(req.Dir, "f"), []byte("3"), 0o600))
-	of := func(s checkfiles.State) map[string]checkFile { return map[string]checkFile{"f": {State: s}} }
-	first := baseline{CheckFiles: of("file 1")}
-	adopted := baseline{CheckFiles: of("file 2")}
-	adopted.saveFinalState(first, req, of(checkfiles.StateOf(filepath.Join(req.Dir, "f"))))
-	req.Attempt++
-	if got := first.withOutsideChanges(req, strings.Clone).CheckFiles["f"].State; got != "file 2" {
-		t.Errorf("the base is %q", got)
-	}
-}
-
 // The entries of one map replace those of another, which may be nil.
 func TestOverlay(t *testing.T) {
 	t.Parallel()
-	if got := overlay[int](nil, nil); got != nil {
+	if got := overlay(nil, nil); got != nil {
 		t.Errorf("nothing becomes %v", got)
 	}
-	for _, a := range []map[string]int{nil, {"a": 1}} {
-		if got := overlay(a, map[string]int{"a": 2}); len(got) != 1 || got["a"] != 2 || a["a"] == 2 {
+	for _, a := range []map[string]string{nil, {"a": "1"}} {
+		if got := overlay(a, map[string]string{"a": "2"}); len(got) != 1 || got["a"] != "2" || a["a"] == "2" {
 			t.Errorf("%v becomes %v", a, got)
 		}
 	}

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
-	"wavex/internal/checkfiles"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
@@ -28,7 +26,6 @@ const (
 	ruleRun     = "run"     // the run's own files
 	ruleProtect = "protect" // of the plan
 	ruleCLI     = "project" // files from which git and the CLI run programs
-	ruleChecks  = "checks"  // programs that checks run
 )
 
 // closed returns the paths that the agent must not write, the most important first. Some do not exist.
@@ -196,10 +193,8 @@ func commonDirs(env []string) (dirs []string) {
 	return dirs
 }
 
-// closeBase closes the files of the base that only the base tells. Protected files that an earlier attempt changed
-// are open, so that this one can put them back.
-func (r *Request) closeBase(rules *policy.Rules, b baseline) {
-	rules.Closed = append(rules.Closed, r.closedChecks(b)...)
+// openChanged opens the protected files that an earlier attempt changed, so that this one can put them back.
+func (r *Request) openChanged(rules *policy.Rules, b baseline) {
 	if r.Attempt < 2 {
 		return
 	}
@@ -211,30 +206,6 @@ func (r *Request) closeBase(rules *policy.Rules, b baseline) {
 			}
 		}
 	}
-}
-
-// closedChecks returns the programs of the project that checks run, and their operands, that the task does not declare
-// and that are as in the base. Tests, their data and build files are no part of them, as ordinary work changes those
-// along with the code, and neither are new files. A task that declares no file may change all: the diff judges it.
-func (r *Request) closedChecks(b baseline) (list []policy.Closed) {
-	if len(plan.Written(r.Files)) == 0 || r.CheckFiles == nil {
-		return nil
-	}
-	for _, file := range slices.Sorted(maps.Keys(b.CheckFiles)) {
-		c := changedFile{checkFile: b.CheckFiles[file], path: file}
-		c.old.State = c.checkFile.State
-		if c.old.State == "" || c.old.State.IsDir() || c.Kind != checkfiles.Script && c.Kind != checkfiles.Operand ||
-			!r.watches(&c) || c.undecided {
-			continue
-		}
-		at := filepath.Join(r.CheckFiles.root(r.Dir), filepath.FromSlash(file))
-		if r.Attempt > 1 && checkfiles.StateOf(at) != c.old.State {
-			continue
-		}
-		list = append(list, policy.Closed{Path: at, Rule: ruleChecks,
-			Why: "a check runs it, and the task does not declare it"})
-	}
-	return list
 }
 
 // CheckWrapper returns the proc.Spec.Wrapper of checks in a working tree: nil unless the wall is strict. They do not

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"wavex/internal/checkfiles"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
 	"wavex/internal/proc/proctest"
@@ -196,26 +195,22 @@ func TestCommonDirs(t *testing.T) {
 func TestRetriesPutBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	b := baseline{CheckFiles: map[string]checkFile{}, Protected: map[string]string{}}
-	r := Request{Dir: dir, Files: []plan.File{{Path: "a.go", Action: "create"}}, CheckFiles: &CheckFiles{},
+	b := baseline{Protected: map[string]string{}}
+	r := Request{Dir: dir, Files: []plan.File{{Path: "a.go", Action: "create"}},
 		Protect: &Protect{Patterns: []string{"prot"}}}
-	for _, name := range []string{"kept.sh", "cut.sh", "prot/kept", "prot/cut"} {
+	for _, name := range []string{"prot/kept", "prot/cut"} {
 		projectFile(t, dir, name, "old")
-		if strings.HasPrefix(name, "prot") {
-			b.Protected[name] = FileDigest(dir, name)
-		} else {
-			b.CheckFiles[name] = checkFile{Kind: checkfiles.Script, State: checkfiles.StateOf(filepath.Join(dir, name))}
-		}
+		b.Protected[name] = FileDigest(dir, name)
 	}
-	for _, name := range []string{"cut.sh", "prot/cut", "prot/new"} {
+	for _, name := range []string{"prot/cut", "prot/new"} {
 		projectFile(t, dir, name, "new")
 	}
 	for r.Attempt = 1; r.Attempt <= 3; r.Attempt++ {
 		rules := r.policy(nil)
-		r.closeBase(&rules, b)
+		r.openChanged(&rules, b)
 		judge := policy.New(rules)
-		for name, rule := range map[string][2]string{"kept.sh": {ruleChecks, ruleChecks}, "cut.sh": {ruleChecks, ""},
-			"prot/kept": {ruleProtect, ruleProtect}, "prot/cut": {ruleProtect, ""}, "prot/new": {ruleProtect, ""},
+		for name, rule := range map[string][2]string{"prot/kept": {ruleProtect, ruleProtect},
+			"prot/cut": {ruleProtect, ""}, "prot/new": {ruleProtect, ""},
 			"prot/other": {ruleProtect, ruleProtect}} {
 			want := rule[min(r.Attempt, 2)-1]
 			input := fmt.Appendf(nil, `{"file_path":%q}`, filepath.Join(dir, name))
@@ -279,41 +274,6 @@ func projectFile(t *testing.T, dir, name, text string) {
 	}
 	if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// Of the files on which checks rest, the policy closes the programs and their operands that exist and that the task
-// does not declare, if it declares any file.
-func TestClosedChecks(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	b := baseline{CheckFiles: map[string]checkFile{}}
-	for name, kind := range map[string]checkfiles.Kind{"a_test.go": checkfiles.Test, "b_test.go": checkfiles.Test,
-		"go.mod": checkfiles.Setup, "check.sh": checkfiles.Script, "tool.sh": checkfiles.Operand, "own.sh": checkfiles.Script,
-		"golden.txt": checkfiles.Data} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		b.CheckFiles[name] = checkFile{Kind: kind, State: checkfiles.StateOf(filepath.Join(dir, name))}
-	}
-	b.CheckFiles["new_test.go"] = checkFile{Kind: checkfiles.Test}
-	b.CheckFiles["new.sh"] = checkFile{Kind: checkfiles.Script}
-	b.CheckFiles["data"] = checkFile{Kind: checkfiles.Operand, State: checkfiles.StateOf(dir)}
-	for want, files := range map[string][]plan.File{
-		"": nil, "check.sh tool.sh": {{Path: "own.sh"}, {Path: "a.go", Action: "create"}},
-	} {
-		r := Request{Dir: dir, Files: files, CheckFiles: &CheckFiles{}}
-		var got []string
-		for _, c := range r.closedChecks(b) {
-			got = append(got, filepath.Base(c.Path))
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("with %v: %v, want %s", files, got, want)
-		}
-		r.CheckFiles = nil // the settings changed since the base was taken
-		if got := r.closedChecks(b); got != nil {
-			t.Errorf("closed are %+v", got)
-		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 
+	"wavex/internal/filetree"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
@@ -30,6 +31,8 @@ type Host struct {
 	Observe func(Observation)
 	// Wall keeps the processes of turns from writing the paths that are closed to them; nil: none.
 	Wall *wall.Wall
+	// Lister lists the files of projects; nil: it reads all of them each time.
+	Lister *filetree.Lister
 }
 
 // Environ returns the environment of a process: the variables of h, and add, which wins.

@@ -3,7 +3,6 @@ package runner
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"wavex/internal/check"
 	"wavex/internal/exhaustion"
+	"wavex/internal/filetree"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
@@ -100,7 +100,11 @@ type attempt struct {
 	noOutput  bool   // a command task that printed nothing
 	exhausted string // the limit of the machine that the turn or the command reached
 	failed    []failedCheck
-	after     map[string]checkFile // the files on which checks rest, after the turn; nil if they were not looked at
+	red       []failedCheck // those that failed in the quiet directory a moment ago
+
+	digests    map[string]string // of the declared files, as in Result.Digests
+	surplus    filetree.Tree     // the states from before of the changed files that the task does not declare
+	uncompared string            // why the files were not compared
 }
 
 func (t *attempt) run(ctx context.Context) classification {
@@ -122,17 +126,17 @@ func (t *attempt) run(ctx context.Context) classification {
 	t.res.Vacuous, t.res.Unmeasured = before.Vacuous, before.Unmeasured
 	first := before
 	if t.req.Baseline != "" && t.req.Command == "" && t.req.Attempt > 1 {
-		before = before.withOutsideChanges(t.req, t.redact)
+		before = before.withOutsideChanges(ctx, t)
 	}
-	t.req.closeBase(&t.turn.Policy, before)
-	defer func() { before.saveFinalState(first, t.req, t.after) }()
+	t.req.openChanged(&t.turn.Policy, before)
+	defer func() { before.saveFinalState(first, t) }()
 
 	v, w, err := t.work(ctx)
 	if err != nil {
 		return classification{outcome: Interrupted, reason: "stopped while waiting for its turn: " + err.Error()}
 	}
 	w.vacuous, w.unmeasured = before.Vacuous, before.Unmeasured
-	t.res.Changed, _ = before.changed(t.req.Dir, t.req.Files)
+	t.compare(ctx, before)
 	if err := t.reportTurn(v, w.unfinished); err != nil {
 		return classification{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
 	}
@@ -161,12 +165,14 @@ func (t *attempt) work(ctx context.Context) (v classification, w work, err error
 // verify makes the checks at once. If they fail while others edit the directory, it makes them again when it is
 // quiet, and only that counts.
 func (t *attempt) verify(ctx context.Context, before baseline, v classification, w work) (verdict classification) {
-	judge := func() { verdict = t.judge(ctx, before, v, w) }
+	// A failure counts when it is seen twice. Beside others the second time is when the directory is quiet.
+	again := t.hooks.Directory == nil
+	judge := func() { verdict = t.judge(ctx, before, v, w, again) }
 	if (v.outcome != Done || len(t.req.Checks) == 0) && !t.hasMustNotChecks() {
 		judge()
 		return verdict
 	}
-	check := func(when CheckTime) (alone bool, err error) {
+	checkAt := func(when CheckTime) (alone bool, err error) {
 		if when != WhenQuiet {
 			return t.directory.Check(ctx, when, t.req.Checks, judge)
 		}
@@ -181,11 +187,16 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 	if t.directory.ChangesFiles(t.req.Checks) {
 		when = WhenQuiet
 	}
-	alone, err := check(when)
-	if err == nil && !alone && (!t.checksHold(v) || verdict.outcome != Done && t.after != nil) {
+	alone, err := checkAt(when)
+	failed := v.outcome == Done && len(t.res.Checks) > 0 && !check.Passed(t.res.Checks)
+	if err == nil && t.hooks.Directory != nil && (failed || !alone && (len(t.res.Violated) > 0 || t.res.Doubt != "")) {
+		if again = !alone; alone {
+			t.red = t.failed
+		}
 		t.res.Violated, t.res.Checks, t.failed = nil, nil, nil
 		if err = context.Cause(ctx); err == nil {
-			alone, err = check(WhenQuiet)
+			t.compare(ctx, before)
+			alone, err = checkAt(WhenQuiet)
 		}
 	}
 	switch {
@@ -198,17 +209,9 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 	return classification{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
 }
 
-// checksHold reports whether no mustNot condition is true, and all checks passed that v calls for.
-func (t *attempt) checksHold(v classification) bool {
-	return len(t.res.Violated) == 0 &&
-		(v.outcome != Done || len(t.req.Checks) == 0 || check.Passed(t.res.Checks))
-}
-
-// judge makes the checks and returns the outcome of the attempt, whose turn ended as v.
-func (t *attempt) judge(ctx context.Context, before baseline, v classification, w work) classification {
-	// An earlier judgement, beside others that edited, may have left doubts.
-	t.res.Tampered = slices.DeleteFunc(t.res.Tampered, func(t Tamper) bool { return t.Doubt != "" })
-	t.res.Tampered = MergeTampers(before.tampered(t.req.Dir, t.req.Guards, t.res.Touched), t.res.Tampered)
+// judge makes the checks and returns the outcome of the attempt, whose turn ended as v. again repeats those that fail.
+func (t *attempt) judge(ctx context.Context, before baseline, v classification, w work, again bool) classification {
+	t.res.Tampered = MergeTampers(before.tampered(t.req.Dir, t.req.Guards), t.res.Tampered)
 	var err error
 	if t.res.Violated, err = t.violated(ctx); v.outcome != Done {
 		return v
@@ -220,34 +223,22 @@ func (t *attempt) judge(ctx context.Context, before baseline, v classification, 
 		return classification{outcome: Wrong, reason: "changed what the plan protects: " + strings.Join(broken, ", "),
 			detail: "These files must stay as they were before the task; put them back:\n" + strings.Join(broken, "\n")}
 	}
-	var resting []restingCheck
-	var rested []changedFile
-	if before.CheckFiles != nil {
-		resting = t.req.restingChecks(true)
-		t.after = t.req.checkFilesOf(resting, before.CheckFiles)
-		rested = t.req.changedCheckFiles(before, t.after)
-	}
-	if v, is := disabled(rested); is {
-		return v
-	}
 	if n := len(t.req.Checks); n > 0 {
 		t.observe("checking", strconv.Itoa(n)+" checks")
-		w.checks, w.stop = t.runChecks(ctx)
+		w.checks, w.stop = t.runChecks(ctx, before, again)
 	}
 	// A check may have created a declared file, for example by building it.
-	var digests map[string]string
-	t.res.Changed, digests = before.changed(t.req.Dir, t.req.Files)
-	w.changed, w.edited = t.res.Changed, len(t.res.Touched) > 0
+	t.res.Changed, t.digests = before.changed(t.req.Dir, t.req.Files)
+	w.changed, w.edited = t.res.Changed, len(t.res.Surplus) > 0
 	w.denials = slices.Concat(t.res.Denials, t.absent)
-	w.present = arePresent(t.req.Files, digests)
-	if v = classifyWork(w); v.outcome == Done {
-		if v, err = t.checkWithOld(ctx, rested, resting); err != nil {
-			return classification{outcome: Interrupted, reason: "stopped during the checks: " + err.Error()}
-		}
+	w.present = t.req.Reviewed && arePresent(t.req.Files, t.digests)
+	if v = classifyWork(w); v.outcome != Done {
+		return v
 	}
-	if v.outcome == Done {
-		t.res.Digests = digests
+	if err := t.control(ctx, before); err != nil {
+		return classification{outcome: Interrupted, reason: "stopped during the checks: " + err.Error()}
 	}
+	t.res.Digests = t.digests
 	return v
 }
 
@@ -259,12 +250,23 @@ func arePresent(files []plan.File, digests map[string]string) bool {
 }
 
 // runChecks makes the task's checks. stop says why not all of them were made.
-func (t *attempt) runChecks(ctx context.Context) (checks []check.Evidence, stop error) {
-	checks, outputs, stop := check.RunWithOutput(ctx, t.place(t.req.Dir, t.req.root()), t.req.Checks)
+func (t *attempt) runChecks(ctx context.Context, before baseline, again bool) (checks []check.Evidence, stop error) {
+	at := t.place(t.req.Dir, t.req.root())
+	checks, outputs, stop := check.RunWithOutput(ctx, at, t.req.Checks)
+	if again && stop == nil {
+		stop = check.Again(ctx, at, t.req.Checks, checks, outputs)
+	}
 	for i := range checks { // the verdict quotes the checks
 		checks[i].Check = t.redact(checks[i].Check)
-		if c := checks[i]; !c.Passed {
+		suite := ""
+		if i < len(before.Suites) {
+			suite = before.Suites[i]
+		}
+		if c := &checks[i]; !c.Passed {
 			t.failed = append(t.failed, failedCheck{c.Check, c.Reason, t.redact(outputs[i])})
+		} else if c.Kind == check.KindExecution {
+			c.Empty = check.RanNothing(outputs[i], suite)
+			c.Flaky = c.Flaky || slices.ContainsFunc(t.red, func(f failedCheck) bool { return f.name == c.Check })
 		}
 	}
 	t.res.Checks = checks
@@ -392,7 +394,6 @@ func (t *attempt) runTurn(ctx context.Context) (v classification, unfinished str
 		if rel, err := filepath.Rel(t.req.Dir, path); err == nil && filepath.IsLocal(rel) {
 			path = filepath.ToSlash(rel)
 		}
-		res.Touched = append(res.Touched, path)
 		if n < 2 {
 			continue
 		}
@@ -401,36 +402,11 @@ func (t *attempt) runTurn(ctx context.Context) (v classification, unfinished str
 		}
 		res.Edits[path] += n
 	}
-	slices.Sort(res.Touched)
-	res.Touched = res.Touched[:min(len(res.Touched), touchedMax)]
 	v = classification{outcome: end.Outcome, reason: end.Reason, detail: end.Detail}
 	if v.outcome == Done && t.req.Output != nil {
 		v = t.takeOutput(end.Structured, end.Offered, "the agent did not call StructuredOutput")
 	}
 	return v, unfinishedWork(end.Text)
-}
-
-// touchedMax bounds Result.Touched.
-const touchedMax = 100
-
-// openBaseline returns the base of the task: the digests from before the first attempt, and whether the
-// checks passed then.
-func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
-	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 && len(t.req.Guards) == 0 && t.req.Protect == nil &&
-		t.req.CheckFiles == nil {
-		return baseline{}, nil
-	}
-	return openBaseline(t.req.Baseline, t.req, t.redact, func() (passed, measured bool, err error) {
-		if len(t.req.Checks) == 0 {
-			return false, true, nil
-		}
-		measured, lockErr := t.directory.Check(ctx, IfQuiet, t.req.Checks, func() {
-			var evidence []check.Evidence
-			evidence, err = check.Run(ctx, t.place(t.req.Dir, t.req.root()), t.req.Checks)
-			passed = check.Passed(evidence)
-		})
-		return passed, measured, errors.Join(err, lockErr)
-	})
 }
 
 // signature identifies the attempt's error.
@@ -439,7 +415,7 @@ func (t *attempt) signature() string {
 	f := failure{reason: t.res.Reason, detail: t.res.Detail, checks: t.failed}
 	f.changes = func() string {
 		var b strings.Builder
-		files := slices.Sorted(slices.Values(slices.Concat(t.res.Changed, t.res.Touched)))
+		files := slices.Sorted(slices.Values(slices.Concat(t.res.Changed, t.res.Surplus)))
 		for _, path := range slices.Compact(files) {
 			fmt.Fprintf(&b, "%q %s\n", path, n.fileDigest(t.req.Dir, path))
 		}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -25,7 +24,6 @@ import (
 
 	"wavex/internal/loop"
 	"wavex/internal/plan"
-	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/wall"
 	"wavex/runner"
@@ -180,7 +178,8 @@ func TestChecksInASharedDirectory(t *testing.T) {
 		times        []runner.CheckTime
 	}{
 		"quiet, passes":                  {want: runner.Done, times: once},
-		"quiet, fails":                   {fail: 2, want: runner.Wrong, times: once},
+		"quiet, fails":                   {fail: 2, want: runner.Wrong, times: both},
+		"quiet, flaky":                   {fail: 1, want: runner.Done, times: both},
 		"quiet, mustNot":                 {fire: 2, want: runner.Done, violated: 1, times: once},
 		"busy, passes":                   {busy: true, want: runner.Done, beside: true, times: once},
 		"busy, passes later":             {busy: true, fail: 1, want: runner.Done, times: both},
@@ -522,24 +521,6 @@ func TestCommandInARehearsal(t *testing.T) {
 	}
 }
 
-// The policy of a turn closes the script that checks the work, which only the base knows.
-func TestPolicyClosesTheChecks(t *testing.T) {
-	t.Parallel()
-	var got runner.TurnRequest
-	b := setup(t, agentFunc(func(req runner.TurnRequest) runner.TurnResult {
-		got = req
-		return runner.TurnResult{Outcome: runner.Done, Contained: true}
-	}))
-	b.project(t)
-	check := filepath.Join(b.dir, "check.sh")
-	must(os.WriteFile(check, []byte("exit 0\n"), 0o644))
-	b.req.Checks = []plan.Check{{Run: "sh check.sh"}}
-	b.attempt(t.Context())
-	if !slices.ContainsFunc(got.Policy.Closed, func(c policy.Closed) bool { return c.Path == check }) {
-		t.Errorf("closed are %+v", got.Policy.Closed)
-	}
-}
-
 // What the agent reports of its turn is in the result of the attempt.
 func TestTurnResult(t *testing.T) {
 	t.Parallel()
@@ -614,9 +595,9 @@ func TestGuardedFiles(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script("echo 'exit 0' > check.sh; mkdir .loop; echo > made"))
 	must(os.WriteFile(filepath.Join(b.dir, "check.sh"), []byte("exit 1\n"), 0o600))
-	b.req.Guards = []runner.Guard{{Path: "check.sh", Why: "a check runs it", Own: true}, {Path: ".loop", Tools: true}}
+	b.req.Guards = []runner.Guard{{Path: "check.sh", Why: "others need it"}}
 	r := b.attempt(t.Context())
-	if want := []runner.Tamper{{Path: "check.sh", Why: "a check runs it", Own: true}}; r.Outcome != runner.Done ||
+	if want := []runner.Tamper{{Path: "check.sh", Why: "others need it"}}; r.Outcome != runner.Done ||
 		!slices.Equal(r.Tampered, want) {
 		t.Errorf("result = %+v", r)
 	}
@@ -669,6 +650,10 @@ func TestVacuousAndBaseline(t *testing.T) {
 	must(os.WriteFile(filepath.Join(b.dir, "a.txt"), []byte("there"), 0o644))
 	b.req.Checks = []plan.Check{{File: "a.txt", Contains: "there"}}
 	b.req.Files = []plan.File{{Path: "a.txt", Action: "modify"}}
+	if r := b.attempt(t.Context()); r.Outcome != runner.Wrong {
+		t.Errorf("without a review it is %+v", r)
+	}
+	b.req.Reviewed = true
 	r := b.attempt(t.Context())
 	if r.Outcome != runner.Done || !r.Vacuous || r.Edited() {
 		t.Errorf("result = %+v", r)
@@ -692,8 +677,8 @@ func TestVacuousAndBaseline(t *testing.T) {
 // Work is edited if a declared file changed, or the agent changed another one.
 func TestEdited(t *testing.T) {
 	t.Parallel()
-	for _, r := range []runner.Result{{}, {Changed: []string{"a"}}, {Touched: []string{"a"}}} {
-		if r.Edited() != (len(r.Changed)+len(r.Touched) > 0) {
+	for _, r := range []runner.Result{{}, {Changed: []string{"a"}}, {Surplus: []string{"a"}}} {
+		if r.Edited() != (len(r.Changed)+len(r.Surplus) > 0) {
 			t.Errorf("%+v is edited: %v", r, r.Edited())
 		}
 	}
@@ -702,14 +687,17 @@ func TestEdited(t *testing.T) {
 // A denied command is why a check fails if the agent edited nothing.
 func TestDeniedByTheWay(t *testing.T) {
 	t.Parallel()
-	for want, edits := range map[runner.Outcome]map[string]int{runner.Denied: nil, runner.Wrong: {"a.go": 1}} {
-		b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult {
-			return runner.TurnResult{Outcome: runner.Done, Contained: true, Edits: edits,
+	for want, text := range map[runner.Outcome]string{runner.Denied: "old", runner.Wrong: "new"} {
+		b := setup(t, agentFunc(func(req runner.TurnRequest) runner.TurnResult {
+			must(os.WriteFile(filepath.Join(req.Dir, "a.go"), []byte(text), 0o600))
+			return runner.TurnResult{Outcome: runner.Done, Contained: true, Edits: map[string]int{"a.go": 1},
 				Denials: []runner.Denial{{Tool: "Bash", Rule: "Bash(make)", Kind: runner.CommandTool}}}
 		}))
+		must(os.WriteFile(filepath.Join(b.dir, "a.go"), []byte("old"), 0o600))
+		b.req.Trees = &runner.Trees{Store: filepath.Join(b.logs, "store")}
 		b.req.Checks = []plan.Check{{Run: "exit 1"}}
 		if r := b.attempt(t.Context()); r.Outcome != want {
-			t.Errorf("with edits %v it is %s: %s", edits, r.Outcome, r.Reason)
+			t.Errorf("with the text %q it is %s: %s", text, r.Outcome, r.Reason)
 		}
 	}
 }
@@ -724,15 +712,6 @@ func TestEdits(t *testing.T) {
 	r := b.attempt(t.Context())
 	if want := map[string]int{"in.go": 2, "/else/x": 2}; !maps.Equal(r.Edits, want) {
 		t.Errorf("edits = %v, want %v", r.Edits, want)
-	}
-	if want := []string{"/else/x", "in.go", "once.go"}; !slices.Equal(r.Touched, want) {
-		t.Errorf("touched = %v, want %v", r.Touched, want)
-	}
-	for i := range 101 {
-		edits[fmt.Sprint("/many/", i)] = 1
-	}
-	if r := b.attempt(t.Context()); len(r.Touched) != 100 || !slices.IsSorted(r.Touched) {
-		t.Errorf("of many, touched are %v", r.Touched)
 	}
 }
 
@@ -921,7 +900,7 @@ func TestTurnEnded(t *testing.T) {
 func TestChecksOfAnEndedTurn(t *testing.T) {
 	t.Parallel()
 	ended := runner.Turn{Result: runner.Result{Outcome: runner.Done, Session: "s-1", Cost: 5, Priced: "result",
-		Usage: runner.Usage{Output: 3}, Turns: 2, Report: "did it", Touched: []string{"a.txt"},
+		Usage: runner.Usage{Output: 3}, Turns: 2, Report: "did it", Changed: []string{"a.txt"},
 		Tampered: []runner.Tamper{{Path: "plan.json", Why: runner.WhyPlan}}}}
 	unfinished := ended
 	unfinished.Unfinished = "the agent reports that it is not finished"

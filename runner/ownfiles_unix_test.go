@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -26,8 +25,9 @@ func TestPipesForOwnFiles(t *testing.T) {
 		}
 	}
 	req := Request{Dir: dir, Baseline: filepath.Join(dir, "base.json")}
-	no := func() (bool, bool, error) { return false, true, nil }
-	if _, err := openBaseline(req.Baseline, req, strings.Clone, no); !errors.Is(err, safefile.ErrNotRegular) {
+	at := attemptOf(req)
+	at.req.Guards = []Guard{{Path: "a"}}
+	if _, err := at.openBaseline(t.Context()); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("the base: %v", err)
 	}
 	if d := FileDigest(dir, "left.json"); d == "" || d == FileDigest(dir, "missing") {
@@ -37,10 +37,10 @@ func TestPipesForOwnFiles(t *testing.T) {
 		t.Error("a file that cannot be read counts as missing")
 	}
 	was := baseline{Guards: map[string]string{"a": "1"}}
-	if now := was.withOutsideChanges(req, strings.Clone); now.Guards["a"] != "1" {
+	if now := was.withOutsideChanges(t.Context(), at); now.Guards["a"] != "1" {
 		t.Errorf("what was left: %+v", now)
 	}
-	was.saveFinalState(was, req, nil)
+	was.saveFinalState(was, at)
 	if text, err := safefile.Read(finalStatePath(req.Baseline), 1<<10); err != nil || len(text) == 0 {
 		t.Errorf("what is left is not kept: %q, %v", text, err)
 	}

@@ -139,8 +139,10 @@ type Request struct {
 	Protect *Protect `json:"protect,omitempty"`
 	// Closed are absolute paths, beside those of Guards and Protect, that a wall closes to the agent.
 	Closed []string `json:"closed,omitempty"`
-	// CheckFiles makes the runner watch the files on which checks rest; nil: it does not.
-	CheckFiles *CheckFiles `json:"check_files,omitempty"`
+	// Trees makes the runner compare the files of the project; nil: it does not.
+	Trees *Trees `json:"trees,omitempty"`
+	// Reviewed means that a reviewer looks at the work later: if all is there already, the attempt may change nothing.
+	Reviewed bool `json:"reviewed,omitempty"`
 
 	// Env is set in the environment of all processes of the attempt, such as the resources of its
 	// slot. It wins over Host.ExtraEnv, never over wavex's own marks.
@@ -206,9 +208,11 @@ type Result struct {
 	Digests map[string]string `json:"digests,omitempty"`
 	// Tampered are the guarded files that the attempt changed.
 	Tampered []Tamper `json:"tampered,omitempty"`
-	// Touched are the files on which the agent used its editing tools, sorted, at most 100. Paths
-	// in the attempt's directory are relative to it.
-	Touched []string `json:"touched,omitempty"`
+	// Surplus are the changed files that the task does not declare, sorted, at most 100, relative to the attempt's
+	// directory. Rests are those on which the pass of its checks rests, or may rest if Doubt says why that is not known.
+	Surplus []string `json:"surplus,omitempty"`
+	Rests   []string `json:"rests,omitempty"`
+	Doubt   string   `json:"doubt,omitempty"`
 	Denials []Denial `json:"denials,omitempty"`
 	// Refused is the number of tool calls that the policy did not let run; Refusals are the first 100.
 	Refused  int       `json:"refused,omitempty"`
@@ -229,9 +233,8 @@ type Result struct {
 	Model           string        `json:"model,omitempty"` // of the session; subagents may use others
 }
 
-// Edited reports whether the attempt is known to have changed files: declared ones, or with an editing tool. A shell
-// command may change others unseen, and a commit may hold files that a check made.
-func (r *Result) Edited() bool { return len(r.Changed) > 0 || len(r.Touched) > 0 }
+// Edited reports whether the attempt has changed files, by the difference of their bytes.
+func (r *Result) Edited() bool { return len(r.Changed) > 0 || len(r.Surplus) > 0 }
 
 // Window is the used share of a subscription's usage limit.
 type Window struct {

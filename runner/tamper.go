@@ -10,37 +10,23 @@ import (
 	"wavex/internal/loop"
 )
 
-// This file detects attempts that change the files by which they are judged: the scripts of checks,
-// the plan, wavex's files, and the files that the plan protects. In a shared directory, a change by
-// one attempt is also reported for the attempts that run at the same time.
+// This file detects attempts that change the plan, wavex's files, or the files that the plan protects. In a shared
+// directory, a change by one attempt is also reported for the attempts that run at the same time.
 
 // Guard is a file that an attempt should not change.
 type Guard struct {
 	Path string `json:"path"` // relative to Dir, slash-separated
 	Why  string `json:"why"`  // "a check of T-002 runs it"
-	Own  bool   `json:"own,omitempty"`
-	// Tools limits detection to the agent's editing tools, on the path or below it, because others
-	// may change it at the same time.
-	Tools bool `json:"tools,omitempty"`
 }
 
 // Tamper is a guarded file that an attempt changed.
 type Tamper struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
-	Own  bool   `json:"own,omitempty"` // the attempt's own checks depend on it
-	// Doubt says why wavex cannot tell whether the checks show as much as before; "" if it knows that they do not.
-	Doubt string `json:"doubt,omitempty"`
 }
 
 // String returns the file and the reason why it is guarded.
-func (t Tamper) String() string {
-	s := t.Path + ": " + t.Why
-	if t.Doubt != "" {
-		s += ": " + t.Doubt
-	}
-	return s
-}
+func (t Tamper) String() string { return t.Path + ": " + t.Why }
 
 // WhyPlan is Guard.Why of the plan's file, which may have more than one path.
 const WhyPlan = "it is the plan"
@@ -62,19 +48,11 @@ func MergeTampers(a, b []Tamper) []Tamper {
 }
 
 // tampered returns the guarded files that were changed.
-func (b baseline) tampered(dir string, guards []Guard, touched []string) []Tamper {
+func (b baseline) tampered(dir string, guards []Guard) []Tamper {
 	var out []Tamper
 	for _, g := range guards {
-		changed := slices.ContainsFunc(touched, func(p string) bool {
-			return p == g.Path ||
-				strings.HasPrefix(p, g.Path+"/")
-		})
-		if !g.Tools && !changed {
-			was, known := b.Guards[g.Path]
-			changed = known && FileDigest(dir, g.Path) != was
-		}
-		if changed {
-			out = append(out, Tamper{Path: g.Path, Why: g.Why, Own: g.Own})
+		if was, known := b.Guards[g.Path]; known && FileDigest(dir, g.Path) != was {
+			out = append(out, Tamper(g))
 		}
 	}
 	return out
@@ -83,9 +61,7 @@ func (b baseline) tampered(dir string, guards []Guard, touched []string) []Tampe
 func guardDigests(dir string, guards []Guard) map[string]string {
 	out := map[string]string{}
 	for _, g := range guards {
-		if !g.Tools {
-			out[g.Path] = FileDigest(dir, g.Path)
-		}
+		out[g.Path] = FileDigest(dir, g.Path)
 	}
 	return out
 }

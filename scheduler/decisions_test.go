@@ -91,7 +91,7 @@ func drawnPlan(t *testing.T, d dice) string {
 			one["foreach"] = "${tasks.t0.output.items}"
 		}
 		one["verify"] = []any{oneOf[any](d, "look 0", "look 1", "look 2", map[string]any{"file": "a.go"}),
-			map[string]any{"run": fmt.Sprint("look at $WAVEX_TASK ", d.IntN(2)), "recheck": d.oneIn(2)}}[:1+d.IntN(2)]
+			map[string]any{"run": fmt.Sprint("look at $WAVEX_TASK ", d.IntN(2)), "once": !d.oneIn(2)}}[:1+d.IntN(2)]
 		switch use := i > 0 && d.oneIn(2); {
 		case d.oneIn(6) && use:
 			one["command"] = "make ${tasks.t0.output.n}"
@@ -245,15 +245,17 @@ func (f fate) Attempt(ctx context.Context, req runner.Request, hooks runner.Hook
 				return r
 			}
 		}
-		r.Touched, r.Changed = some(d, 2, "a.go", "d.go"), some(d, 3, "a.go", "b.go")
+		r.Surplus, r.Changed = some(d, 2, "a.go", "d.go"), some(d, 3, "a.go", "b.go")
 		r.Vacuous, r.Unmeasured, r.Beside = d.oneIn(6), d.oneIn(8), d.oneIn(2)
 		r.Checks = []check.Evidence{{Check: "look", Passed: r.Outcome == runner.Done, Duration: time.Minute},
 			{Check: "see", Passed: r.Outcome == runner.Done || d.oneIn(2)}}[:d.IntN(3)]
 		r.Digests = map[string]string{"a.go": oneOf(d, "", "1")}
 		r.Commit = oneOf(d, "", "c")
 		if d.oneIn(16) {
-			r.Tampered = []runner.Tamper{{Path: "look", Why: "a check names it", Own: d.oneIn(2),
-				Doubt: oneOf(d, "", "moved")}}
+			r.Tampered = []runner.Tamper{{Path: "look", Why: "it is the plan"}}
+		}
+		if d.oneIn(16) {
+			r.Rests, r.Doubt = []string{"d.go"}, oneOf(d, "", "it is too large")
 		}
 		if r.Outcome == runner.Wrong && d.oneIn(6) {
 			r.Violated = []string{"break it"}

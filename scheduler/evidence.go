@@ -86,63 +86,89 @@ type taskEvidence struct {
 
 func (e *taskEvidence) of(i int) event.Evidence {
 	t, p := &e.s.Tasks[i], &e.s.Plan.Tasks[i]
-	row := func(b event.Basis, kind string) event.Evidence {
-		return event.Evidence{Task: p.ID, Basis: b, Kind: kind}
+	row := func(b event.Basis, kind, why string) event.Evidence {
+		return event.Evidence{Task: p.ID, Basis: b, Kind: kind, Why: why}
 	}
-	unproven := func(why string) event.Evidence {
-		r := row(event.Unproven, event.Assumption)
-		r.Why = why
-		return r
+	kind := cmp.Or(checksKind(p.Verify), event.Observation)
+	// A reviewer who was asked about it shows the rest.
+	asked := func(seen bool, b event.Basis, why string) event.Evidence {
+		if seen {
+			b = event.Reviewed
+		}
+		return row(b, kind, why)
 	}
 	last := t.Last
 	switch {
 	case t.UpToDate():
 		return earlierEvidence(t.Earlier)
 	case p.Command != "":
-		return row(event.Ran, event.ExecutionOutput)
+		return row(event.Ran, event.ExecutionOutput, "")
 	case last == nil:
-		return unproven("no attempt at it was made")
-	case tamperedOwnChecks(last):
-		return unproven("it changed what its own checks rest on")
-	case hasDoubt(last) && e.reviewed:
-		return row(event.Reviewed, cmp.Or(checksKind(p.Verify), event.Observation))
-	case hasDoubt(last):
-		r := row(event.Changed, cmp.Or(checksKind(p.Verify), event.Observation))
-		r.Why = "it changed what checks rest on, and no thorough review looked at it"
-		return r
-	case len(p.Verify) > 0 && t.failedBefore():
-		return row(event.Proven, checksKind(p.Verify))
+		return row(event.Unproven, event.Assumption, "no attempt at it was made")
+	case len(last.Rests) > 0 || last.Doubt != "":
+		return asked(e.reviewed, event.Rests, restsOn(last))
+	case emptyCheck(last) != "":
+		return asked(e.reviewed, event.Empty, "no test ran: "+emptyCheck(last))
+	}
+	seen := e.reviewed || e.s.isReviewedLightly(t.Wave)
+	if flaky := flakyCheck(last); flaky != "" {
+		return asked(seen, event.Changed, "its check failed and passed on the same files: "+flaky)
+	}
+	if len(p.Verify) > 0 && t.failedBefore() {
+		return row(event.Proven, kind, "")
 	}
 	if c := showing(e.own[p.ID]); c != nil {
-		r := row(c.Basis, c.Kind)
+		r := row(c.Basis, c.Kind, "")
 		r.By = c.Criterion
 		return r
 	}
-	checked := len(p.Verify) > 0 || len(last.Changed) > 0
-	edited := t.Edited || last.Commit != "" && (e.reviewed || e.s.isReviewedLightly(t.Wave) || !last.Vacuous)
 	switch c, origin := showing(e.own[""]), e.origin[p.ID]; {
 	case origin == "review" || origin == "criteria": // the finder of the problem checks its repair
-		return row(event.Reviewed, event.Observation)
-	case (edited || last.Commit != "") && c != nil:
-		r := row(c.Basis, c.Kind)
+		return row(event.Reviewed, event.Observation, "")
+	case t.Edited && c != nil:
+		r := row(c.Basis, c.Kind, "")
 		r.By = c.Criterion
 		return r
-	case edited && (e.reviewed || e.s.isReviewedLightly(t.Wave)):
-		return row(event.Reviewed, cmp.Or(checksKind(p.Verify), event.Observation))
-	case edited && checked:
-		r := row(event.Changed, cmp.Or(checksKind(p.Verify), event.Observation))
-		r.Why = "it changed files, and nobody reviewed them"
-		return r
-	case !edited && e.reviewed && hasDeclaredFile(last):
-		return row(event.Found, event.Observation)
-	case last.Unmeasured && !edited:
-		return unproven("others edited the directory when it began, so its checks were not run before, and it edited nothing")
-	case last.Vacuous:
-		return unproven("its checks passed before any work, and nothing was edited")
-	case edited:
-		return unproven("it has no check, no criterion and no declared file that changed, and nobody reviewed it")
+	case t.Edited && last.Vacuous:
+		return asked(seen, event.Kept, "its checks passed before the task too")
+	case t.Edited && last.Unmeasured:
+		return asked(seen, event.Changed, "its checks were not made before the task")
+	case t.Edited:
+		return asked(seen, event.Changed, "it changed files, and nobody looked at them")
+	case e.reviewed && hasDeclaredFile(last):
+		return row(event.Reviewed, event.Observation, "nothing was changed")
 	}
-	return unproven("it has no check, no criterion, and no file that changed")
+	return row(event.Unproven, event.Assumption, "nothing was changed")
+}
+
+// restsOn says on which undeclared changes the pass of the checks rests.
+func restsOn(r *runner.Result) string {
+	n := min(len(r.Rests), 5)
+	files := cmp.Or(event.ListTasks(r.Rests[:n], len(r.Rests)-n), "files")
+	if r.Doubt != "" {
+		return fmt.Sprintf("it may pass only with changes to %s that the task did not declare: %s", files, r.Doubt)
+	}
+	return fmt.Sprintf("it passes only with changes to %s that the task did not declare", files)
+}
+
+// emptyCheck says why no test ran in a check of an attempt; "": tests ran.
+func emptyCheck(r *runner.Result) string {
+	for _, c := range r.Checks {
+		if c.Empty != "" {
+			return c.Empty
+		}
+	}
+	return ""
+}
+
+// flakyCheck returns a check of an attempt that failed and passed on the same files; "": there is none.
+func flakyCheck(r *runner.Result) string {
+	for _, c := range r.Checks {
+		if c.Flaky {
+			return c.Check
+		}
+	}
+	return ""
 }
 
 // failedBefore reports whether the checks are known to have failed before the work: in the quiet directory before the
@@ -167,16 +193,6 @@ func earlierEvidence(t *event.EarlierTask) event.Evidence {
 		r.Basis, r.Why = event.Unproven, fmt.Sprintf("the run that completed it, %s, had no evidence either", t.Run)
 	}
 	return r
-}
-
-// tamperedOwnChecks reports whether an attempt changed files that its own checks depend on.
-func tamperedOwnChecks(r *runner.Result) bool {
-	return slices.ContainsFunc(r.Tampered, func(t runner.Tamper) bool { return t.Own && t.Doubt == "" })
-}
-
-// hasDoubt reports whether an attempt changed files on which checks rest, so that they may show less than before.
-func hasDoubt(r *runner.Result) bool {
-	return slices.ContainsFunc(r.Tampered, func(t runner.Tamper) bool { return t.Doubt != "" })
 }
 
 // checksKind returns the evidence kind of checks that passed; "" if there are none.

@@ -82,7 +82,7 @@ func TestEvidenceOfAnEarlierAttempt(t *testing.T) {
 	cfg.Review = event.ReviewThorough
 	b := newFixture(t, mustPlan(t, `{"tasks":[{"id":"a","subject":"A"}]}`), cfg)
 	late := wrong("late")
-	late.Outcome, late.Touched = runner.TimedOut, []string{"f"}
+	late.Outcome, late.Surplus = runner.TimedOut, []string{"f"}
 	b.runner.results["a"] = []runner.Result{late, outcome(runner.Done)}
 	b.Review = func(*State, event.ReviewStarted) func(context.Context) counsel.Review {
 		return func(context.Context) counsel.Review { return counsel.Review{Score: 9} }

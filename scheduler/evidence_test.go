@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"wavex/counsel"
+	"wavex/internal/check"
 	"wavex/internal/event"
 	"wavex/runner"
 )
@@ -21,20 +22,24 @@ func TestEvidence(t *testing.T) {
 		criterion = bare + `],"criteria":[{"text":"c","verify":"x"}`
 		own       = `{"id":"a","subject":"A","criteria":[{"text":"c","verify":"x"}]}`
 	)
-	edited := runner.Result{Vacuous: true, Touched: []string{"f"}}
+	edited := runner.Result{Vacuous: true, Surplus: []string{"f"}}
 	found := runner.Result{Vacuous: true, Digests: map[string]string{"f": "1"}}
-	committed := runner.Result{Vacuous: true, Commit: "1"}
-	rests := runner.Result{Tampered: []runner.Tamper{{Path: "x", Own: true}}}
-	doubtful := runner.Result{Touched: []string{"f"}, Tampered: []runner.Tamper{{Path: "x", Own: true, Doubt: "a rename"}}}
+	rests := runner.Result{Changed: []string{"f"}, Surplus: []string{"x"}, Rests: []string{"x"}}
+	doubt := runner.Result{Changed: []string{"f"}, Surplus: []string{"x"}, Rests: []string{"x"}, Doubt: "too large"}
+	empty := runner.Result{Changed: []string{"f"}, Checks: []check.Evidence{{Passed: true, Empty: "no tests to run"}}}
+	flaky := runner.Result{Changed: []string{"f"}, Checks: []check.Evidence{{Check: "x", Passed: true, Flaky: true}}}
 	whys := map[string]string{ // of the task
-		"the same, edited":                   "nobody reviewed them",
-		"a check that passed before":         "its checks passed before any work",
-		"a check that was not run before":    "others edited the directory when it began",
-		"its own checks' files were changed": "it changed what its own checks rest on",
-		"they may have been":                 "no thorough review looked at it",
-		"another file, no review":            "its checks passed before any work",
-		"another file, no checks, no review": "no declared file that changed",
-		"nothing":                            "no file that changed",
+		"the same, edited":                       "its checks passed before the task too",
+		"a check that passed before":             "nothing was changed",
+		"the same, edited in a shared directory": "its checks were not made before the task",
+		"it rests on others":                     "it passes only with changes to x that the task did not declare",
+		"it rests on others, reviewed":           "it passes only with changes to x that the task did not declare",
+		"it may rest on others":                  "it may pass only with changes to x that the task did not declare: too",
+		"no test ran":                            "no test ran: no tests to run",
+		"flaky":                                  "its check failed and passed on the same files: x",
+		"another file, no review":                "nobody looked at them",
+		"nothing":                                "nothing was changed",
+		"found, and reviewed":                    "nothing was changed",
 	}
 	for name, c := range map[string]struct {
 		plan   string
@@ -43,36 +48,35 @@ func TestEvidence(t *testing.T) {
 		review string
 		want   string
 	}{
-		"a check that failed before":       {checked, runner.Result{}, false, "", "a proven"},
-		"a check that passed before":       {checked, runner.Result{Vacuous: true}, false, "", "a unproven"},
-		"the same, edited":                 {checked, edited, false, "", "a changed"},
-		"committed, perhaps by its checks": {checked, committed, false, "", "a unproven"},
-		"committed and reviewed":           {checked, committed, false, "thorough", "a reviewed"},
-		"edited and reviewed":              {checked, edited, false, "thorough", "a reviewed"},
-		"edited and reviewed lightly":      {checked, edited, false, "light", "a reviewed"},
-		"a check that was not run before":  {checked, runner.Result{Unmeasured: true}, false, "", "a unproven"},
-		"the same, edited in a shared directory": {checked, runner.Result{Unmeasured: true, Touched: []string{"f"}}, false,
+		"a check that failed before":      {checked, runner.Result{}, false, "", "a proven"},
+		"a check that passed before":      {checked, runner.Result{Vacuous: true}, false, "", "a unproven"},
+		"the same, edited":                {checked, edited, false, "", "a kept"},
+		"edited and reviewed":             {checked, edited, false, "thorough", "a reviewed"},
+		"edited and reviewed lightly":     {checked, edited, false, "light", "a reviewed"},
+		"a check that was not run before": {checked, runner.Result{Unmeasured: true}, false, "", "a unproven"},
+		"the same, edited in a shared directory": {checked, runner.Result{Unmeasured: true, Surplus: []string{"f"}}, false,
 			"", "a changed"},
 		"the same, reviewed": {checked, runner.Result{Unmeasured: true, Changed: []string{"f"}}, false,
 			"thorough", "a reviewed"},
-		"found, and reviewed":                {checked, found, false, "thorough", "a found"},
-		"found, no review":                   {checked, found, false, "", "a unproven"},
-		"found, reviewed lightly":            {checked, found, false, "light", "a unproven"},
-		"a review of nothing":                {checked, edited, false, "nothing", "a changed"},
-		"its own checks' files were changed": {checked, rests, false, "thorough", "a unproven"},
-		"they may have been":                 {checked, doubtful, false, "", "a changed"},
-		"they may have been, light review":   {checked, doubtful, false, "light", "a changed"},
-		"they may have been, reviewed":       {checked, doubtful, false, "thorough", "a reviewed"},
-		"a declared file changed":            {bare, runner.Result{Changed: []string{"f"}}, false, "", "a changed"},
-		"nothing":                            {bare, runner.Result{}, false, "thorough", "a unproven"},
-		"another file, reviewed":             {bare, edited, false, "thorough", "a reviewed"},
-		"another file, no review":            {bare, edited, false, "", "a unproven"},
-		"another file, no checks, no review": {bare, runner.Result{Touched: []string{"f"}}, false, "", "a unproven"},
-		"a command":                          {`{"id":"a","command":"true"}`, runner.Result{}, false, "", "a ran"},
+		"found, and reviewed":              {checked, found, false, "thorough", "a reviewed"},
+		"found, no review":                 {checked, found, false, "", "a unproven"},
+		"found, reviewed lightly":          {checked, found, false, "light", "a unproven"},
+		"a review of nothing":              {checked, edited, false, "nothing", "a kept"},
+		"it rests on others":               {checked, rests, false, "", "a rests"},
+		"it rests on others, light review": {checked, rests, false, "light", "a rests"},
+		"it rests on others, reviewed":     {checked, rests, false, "thorough", "a reviewed"},
+		"it may rest on others":            {checked, doubt, false, "", "a rests"},
+		"no test ran":                      {checked, empty, false, "", "a empty"},
+		"flaky":                            {checked, flaky, false, "", "a changed"},
+		"a declared file changed":          {bare, runner.Result{Changed: []string{"f"}}, false, "", "a changed"},
+		"nothing":                          {bare, runner.Result{}, false, "thorough", "a unproven"},
+		"another file, reviewed":           {bare, edited, false, "thorough", "a reviewed"},
+		"another file, no review":          {bare, runner.Result{Surplus: []string{"f"}}, false, "", "a changed"},
+		"a command":                        {`{"id":"a","command":"true"}`, runner.Result{}, false, "", "a ran"},
 		"a criterion that held, nothing done": {criterion, runner.Result{}, false, "thorough",
 			"C-1 kept, a unproven"},
 		"a criterion that held, edited": {criterion, edited, false,
-			"", "C-1 kept, a unproven"},
+			"", "C-1 kept, a kept"},
 		"a criterion that failed, nothing done": {criterion, runner.Result{}, true, "",
 			"C-1 proven, a unproven"},
 		"a criterion that failed, edited": {criterion, edited, true,
@@ -124,7 +128,8 @@ func TestEvidence(t *testing.T) {
 			var got []string
 			for _, r := range s.evidence(s.isReviewed()) {
 				got = append(got, fmt.Sprint(r.ID(), " ", r.Basis))
-				if missing := r.Basis == event.Unproven || r.Basis == event.Changed; missing != (r.Why != "") {
+				shown := slices.Contains([]event.Basis{event.Proven, event.Ran}, r.Basis)
+				if r.Criterion == "" && shown != (r.Why == "") {
 					t.Errorf("%s: %q", r.ID(), r.Why)
 				}
 				if r.ID() == "a" && !strings.Contains(r.Why, whys[name]) {

@@ -12,10 +12,9 @@ import (
 
 // This file decides the steps between the last task and completion: all tasks are completed, all
 // criteria are met with evidence, the thorough review has passed, and the gate passes. Together
-// with the criteria, tasks' own checks are repeated if later work may have broken them. A failed
-// repeat is reported and does not prevent completion (a test that had to fail first may pass now).
-// It is pure. verification.go and review.go implement the steps, remediation.go makes the tasks that repair
-// the findings.
+// with the criteria, tasks' own checks are repeated if later work may have broken them: one that
+// fails prevents completion. It is pure. verification.go and review.go implement the steps, remediation.go makes the
+// tasks that repair the findings.
 
 // decideCompletion returns the next step after every task is completed, or nil to wait.
 func decideCompletion(s *State, now time.Time) event.Body {
@@ -36,7 +35,8 @@ func decideCompletion(s *State, now time.Time) event.Body {
 			return body
 		}
 	}
-	if against, _ := unproven(s.evidence(needsThoroughReview(s))); len(against) > 0 {
+	against, _ := unproven(s.evidence(needsThoroughReview(s)))
+	if against = append(against, red(s)...); len(against) > 0 {
 		return s.decideGate(against) // a review costs money and would not change that
 	}
 	if body, wait := decideThoroughReview(s); body != nil || wait {
@@ -50,11 +50,18 @@ func decideCompletion(s *State, now time.Time) event.Body {
 			return event.Draining{Stop: *st}
 		}
 	}
-	against := unreviewed(s)
-	if len(against) == 0 {
+	if against = unreviewed(s); len(against) == 0 {
 		against, _ = unproven(s.evidence(s.isReviewed()))
 	}
 	return s.decideGate(against)
+}
+
+// red returns the checks of completed tasks that fail on the work as it is delivered.
+func red(s *State) (against []string) {
+	for _, r := range s.Regressions {
+		against = append(against, r.String())
+	}
+	return against
 }
 
 // unreviewed returns the reasons why the review prevents completion.
@@ -78,6 +85,9 @@ func (s *State) decideGate(against []string) event.Body {
 		return r.Basis == event.Unproven && r.Kind == event.Assumption
 	}) {
 		g.Advice = event.AdviceUnproven
+	}
+	if len(s.Regressions) > 0 {
+		g.Advice = event.AdviceRed
 	}
 	g.ExitSignal = g.Passed
 	last, earlier := s.Thorough(), s.earlier.EarlierWork != nil && !s.ranTasks()
@@ -111,9 +121,6 @@ func (s *State) decideGate(against []string) event.Body {
 		}
 	}
 	g.Reasons = append(g.Reasons, s.AllowedFailures()...)
-	for _, r := range s.Regressions {
-		g.Reasons = append(g.Reasons, r.String())
-	}
 	if len(g.Assumed) > 0 {
 		g.Reasons = append(g.Reasons, "accepted without evidence: "+strings.Join(g.Assumed, ", "))
 	}

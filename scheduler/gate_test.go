@@ -52,13 +52,13 @@ func TestALightReviewNeverDelaysTheNextWave(t *testing.T) {
 // vacuous returns a Result like that of an agent's task whose checks passed before the attempt.
 func vacuous(touched ...string) runner.Result {
 	r := outcome(runner.Done)
-	r.Vacuous, r.Touched = true, touched
+	r.Vacuous, r.Surplus = true, touched
 	return r
 }
 
 func edited(touched ...string) runner.Result {
 	r := outcome(runner.Done)
-	r.Touched = touched
+	r.Surplus = touched
 	return r
 }
 
@@ -87,9 +87,9 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 		reason string
 	}{
 		"a check":                 {planText(task("a")), outcome(runner.Done), nil, false, 0, ""},
-		"a check true before":     {planText(task("a")), vacuous(), nil, false, 1, "checks passed before any work"},
+		"a check true before":     {planText(task("a")), vacuous(), nil, false, 1, "nothing was changed"},
 		"true before, edited":     {planText(task("a")), vacuous("x.go"), nil, false, 0, ""},
-		"no check":                {bare, outcome(runner.Done), nil, false, 1, "has no check"},
+		"no check":                {bare, outcome(runner.Done), nil, false, 1, "nothing was changed"},
 		"no check, accepted":      {bare, outcome(runner.Done), nil, true, 0, ""},
 		"a command":               {`{"tasks":[{"id":"a","command":"true"}]}`, outcome(runner.Done), nil, false, 0, ""},
 		"criterion shown, edited": {criteria(bare), edited("x.go"), met(event.ExecutionOutput, true), false, 0, ""},

@@ -93,7 +93,7 @@ func taskChecks(s *State, include func(i int) bool) []event.Recheck {
 			continue
 		}
 		for n, c := range p.Verify {
-			if c.NoRecheck {
+			if c.Once {
 				continue
 			}
 			k, known := at[checkKeyOf(p, c)]

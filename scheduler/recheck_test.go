@@ -87,7 +87,7 @@ func TestRechecksAfterLaterWork(t *testing.T) {
 			checked("b", `"x"`, "a")), map[string]int{"a": 1, "b": 1}, nil, nil, []string{"a/1"}, nil},
 		"it asks whose it is": {planText(checked("a", `"test -e $WAVEX_TASK"`), checked("b", `"test -e $WAVEX_TASK"`,
 			"a")), map[string]int{"a": 1, "b": 1}, nil, nil, []string{"a/1"}, nil},
-		"for its own time": {planText(checked("a", `{"run":"! x","recheck":false},"z"`), checked("b", `"x"`, "a")),
+		"for its own time": {planText(checked("a", `{"run":"! x","once":true},"z"`), checked("b", `"x"`, "a")),
 			map[string]int{"a": 2, "b": 1}, nil, []string{"a/1"}, []string{"a/2"}, nil},
 		"a command is no check": {`{"tasks":[{"id":"a","command":"x"},{"id":"b","command":"y","blockedBy":"a"}]}`, nil,
 			nil, nil, nil, nil},
@@ -111,7 +111,7 @@ func TestRechecksAfterLaterWork(t *testing.T) {
 				b.runner.results[id] = append(b.runner.results[id], resultWithChecks(c.done[id]))
 			}
 			b.Verify = verifyFailing(c.fails...)
-			if end := b.run(t); end.Status != "complete" || end.ExitCode != 0 || !b.State.ExitSignal {
+			if end := b.run(t); (end.ExitCode == 0) != (c.said == nil) || b.State.ExitSignal != (c.said == nil) {
 				t.Fatalf("ended as %+v", end)
 			}
 			if got := regressionTexts(b.journal); !slices.Equal(got, c.want) {
@@ -210,7 +210,7 @@ func TestASignalSkipsTheRemainingRechecks(t *testing.T) {
 			t.Fatal(err)
 		}
 		again.StartEvent, again.Verify = event.RunResumed{Config: cfg, Plan: p.Path}, verifyFailing("a/2")
-		if end := again.run(t); end.Status != "complete" {
+		if end := again.run(t); end.ExitCode != event.ExitFailed {
 			t.Fatalf("ended as %+v", end)
 		}
 		if got, want := regressionTexts(again.journal), []string{"a/1 a/2 b/1"}; !slices.Equal(got, want) {

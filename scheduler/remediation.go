@@ -212,7 +212,7 @@ func checksOfFile(s *State, file string) []checkJSON {
 			continue
 		}
 		for _, c := range t.Verify {
-			if k := checkJSONOf(c); !c.NoRecheck && len(out) < most && !slices.Contains(out, k) {
+			if k := checkJSONOf(c); !c.Once && len(out) < most && !slices.Contains(out, k) {
 				out = append(out, k)
 			}
 		}

@@ -12,7 +12,7 @@ func TestChecksOfARepair(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(
 		`{"id":"a","subject":"x","files":["x.go"],"verify":["1","2"]}`,
-		`{"id":"b","subject":"x","files":["x.go"],"verify":["2",{"run":"once","recheck":false}]}`,
+		`{"id":"b","subject":"x","files":["x.go"],"verify":["2",{"run":"once","once":true}]}`,
 		`{"id":"c","subject":"x","files":[{"path":"x.go","action":"read"}],"verify":["reads"]}`,
 		`{"id":"d","subject":"x","files":["y.go"],"verify":["other"]}`,
 		`{"id":"e","subject":"x","files":["x.go"],"dir":"sub","verify":["elsewhere"]}`,

@@ -295,7 +295,7 @@ func TestNoMoneyForTheThoroughReview(t *testing.T) {
 	c.Review, c.Limits.USD = event.ReviewThorough, budget.Dollar
 	b := newFixture(t, mustPlan(t, planText(task("a"))), c)
 	b.runner.results["a"] = []runner.Result{{Outcome: runner.Done, Cost: budget.Dollar, Priced: "result",
-		Touched: []string{"a.go"}}}
+		Surplus: []string{"a.go"}}}
 	b.Review = func(*State, event.ReviewStarted) func(context.Context) counsel.Review {
 		t.Error("a review begins")
 		return func(context.Context) counsel.Review { return counsel.Review{} }

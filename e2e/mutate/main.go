@@ -37,7 +37,7 @@ var users = []struct {
 	{"dag", []string{"internal/plan", "scheduler"}},
 	{"internal/journal", []string{"internal/runlog", "internal/run"}},
 	{"internal/check", []string{"runner"}},
-	{"internal/checkfiles", []string{"runner"}},
+	{"internal/filetree", []string{"runner"}},
 	{"scheduler", []string{"internal/forecast", "internal/run"}},
 	{"counsel", []string{"internal/review", "scheduler", "internal/run"}},
 	{"runner", []string{"internal/claude", "internal/run"}},

@@ -30,8 +30,8 @@ const maxDigests = 64 << 20
 // this machine.
 func Dirs(req *runner.Request) map[string]string {
 	dirs := map[string]string{kindAttempt: req.LogDir, kindTask: filepath.Dir(req.Baseline)}
-	if req.CheckFiles != nil {
-		dirs[kindChecks] = req.CheckFiles.Store
+	if req.Trees != nil {
+		dirs[kindChecks] = req.Trees.Store
 	}
 	if req.Output != nil {
 		dirs[Outputs] = req.Output.Dir
@@ -62,13 +62,13 @@ func TaskFiles(req *runner.Request) (map[string]string, error) {
 		files[kindTask+"/"+e.Name()] = path
 		text.Write(data)
 	}
-	if req.CheckFiles == nil || text.Len() == 0 {
+	if req.Trees == nil || text.Len() == 0 {
 		return files, nil
 	}
-	old, err := safefile.ReadDir(req.CheckFiles.Store)
+	old, err := safefile.ReadDir(req.Trees.Store)
 	for _, e := range old {
 		if e.Type().IsRegular() && strings.Contains(text.String(), e.Name()) {
-			files[kindChecks+"/"+e.Name()] = filepath.Join(req.CheckFiles.Store, e.Name())
+			files[kindChecks+"/"+e.Name()] = filepath.Join(req.Trees.Store, e.Name())
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {

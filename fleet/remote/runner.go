@@ -262,10 +262,10 @@ func (a *attempt) request() (w wire.Request, outputs map[string]string) {
 	}
 	req.LogDir, req.Baseline, req.Closed = "", "", nil
 	req.Worker = "" // it is the queue
-	if req.CheckFiles != nil {
-		c := *req.CheckFiles
+	if req.Trees != nil {
+		c := *req.Trees
 		c.Store = ""
-		req.CheckFiles = &c
+		req.Trees = &c
 	}
 	if req.Output != nil {
 		o := *req.Output

@@ -327,10 +327,10 @@ func (p *place) addPaths() {
 	r.LogDir = p.loop.Task(r.Run, r.Task, loop.Attempt(r.Attempt))
 	r.Baseline = p.loop.Task(r.Run, r.Task, loop.Digests)
 	r.Closed = []string{string(p.loop)}
-	if r.CheckFiles != nil {
-		c := *r.CheckFiles
-		c.Store = p.loop.Run(r.Run, loop.CheckFiles)
-		r.CheckFiles = &c
+	if r.Trees != nil {
+		c := *r.Trees
+		c.Store = p.loop.Run(r.Run, loop.Contents)
+		r.Trees = &c
 	}
 	if r.Output != nil {
 		o := *r.Output

@@ -16,6 +16,10 @@ type Evidence struct {
 	Output   string        `json:"output,omitempty"` // head and tail of stdout and stderr together, in order
 	Reason   string        `json:"reason,omitempty"` // the cause of a failure, one line
 	Digest   string        `json:"digest,omitempty"` // of a command: sha256 of all its output, hex
+	// Flaky means that the check failed and passed on the same files. Empty says why no test seems to have run in a check
+	// that passed.
+	Flaky bool   `json:"flaky,omitempty"`
+	Empty string `json:"empty,omitempty"`
 }
 
 // The kinds of evidence: the output and exit code of a command, and the content of a file.

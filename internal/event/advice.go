@@ -7,6 +7,7 @@ const (
 	ReasonFailFast     = "task %s failed and --fail-fast was given"
 	AdviceDoctor       = "see `wavex doctor`"
 	AdviceLimit        = "resume after the reset, or run with --wait-for-reset"
+	AdviceRed          = `wavex verify --fix mends it; "once": true on a check that need not hold after its task`
 	AdviceUnproven     = "a check that fails without the work shows it; resume --accept-assumptions accepts it as it is"
 	AdvicePrecheck     = "resume asks again; --precheck off goes on without"
 	AdviceBlockers     = "mend them, or judge them with --interactive; resume reviews again"

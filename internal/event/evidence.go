@@ -7,12 +7,13 @@ type Basis string
 
 // These are the bases. With Unproven the gate does not pass.
 const (
-	Proven   Basis = "proven"   // it did not hold at some time of the run, or of an earlier one that counts, and holds now
+	Proven   Basis = "proven"   // its checks failed before the work, and pass now
 	Ran      Basis = "ran"      // a command task ended with exit code 0
-	Reviewed Basis = "reviewed" // it changed files, and a review passed them
+	Reviewed Basis = "reviewed" // a review that was asked about it passed it
 	Judged   Basis = "judged"   // a judge quotes an observation
-	Found    Basis = "found"    // it changed nothing, and a review passed the declared files as they were
-	Kept     Basis = "kept"     // a criterion that held before the work and holds after it; it proves no task
+	Rests    Basis = "rests"    // its checks pass only with changes that the task did not declare
+	Kept     Basis = "kept"     // it passed before the work and passes after it: that proves no task
+	Empty    Basis = "empty"    // its checks passed without a test that ran
 	Changed  Basis = "changed"  // it changed files, and only its author has seen them
 	Accepted Basis = "accepted" // a person accepts it without evidence
 	Allowed  Basis = "allowed"  // the task failed, and its group allows that; nothing is shown
@@ -26,7 +27,7 @@ type Evidence struct {
 	Basis     Basis  `json:"basis"`
 	Kind      string `json:"kind"`         // the evidence kind
 	By        string `json:"by,omitempty"` // for a task: the criterion or the earlier run that shows it
-	// Why names the missing evidence, in one clause without the id, if Basis is Unproven, Accepted, Allowed or Changed.
+	// Why names the missing evidence, in one clause without the id; "": nothing is missing. A review can make up for it.
 	Why string `json:"why,omitempty"`
 }
 

@@ -90,7 +90,7 @@ func (j *verifier) requiredChecks(cs []candidate) []requiredCheck {
 		}
 	}
 	for _, d := range j.earlier {
-		d.Checks = slices.DeleteFunc(slices.Clone(d.Checks), func(c plan.Check) bool { return c.NoRecheck })
+		d.Checks = slices.DeleteFunc(slices.Clone(d.Checks), func(c plan.Check) bool { return c.Once })
 		add(d)
 	}
 	for _, c := range cs {

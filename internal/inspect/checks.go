@@ -53,7 +53,7 @@ func (a *Inspection) runChecks(ctx context.Context, doc *scan.Document) error {
 // task makes the checks of a task and of its criteria.
 func (c *checkRound) task(ctx context.Context, t *plan.Task) error {
 	for _, one := range t.Verify {
-		if one.NoRecheck {
+		if one.Once {
 			c.doc.SkippedChecks = append(c.doc.SkippedChecks, report.DisplayID(t.ID)+" "+c.Redactor.String(check.Describe(one)))
 			continue
 		}

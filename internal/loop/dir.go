@@ -42,9 +42,9 @@ const (
 	PullRequest = "pull-request.md"
 	Request     = "request" // the calls of a request; after the next request also its documents
 	Tasks       = "tasks"
-	MadeUp      = "made-up"     // a copy of the project, in which a rehearsal makes up work
-	Questions   = "questions"   // about tool calls, for a person
-	CheckFiles  = "check-files" // old versions of the files on which checks rest, by their digests
+	MadeUp      = "made-up"   // a copy of the project, in which a rehearsal makes up work
+	Questions   = "questions" // about tool calls, for a person
+	Contents    = "contents"  // listings of files, and earlier contents, by their digests
 )
 
 // These are in the directory of a task.

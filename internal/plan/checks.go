@@ -35,9 +35,9 @@ func checkFields() []field[Check] {
 			}
 			c.Matches = s
 		}},
-		{"recheck", func(d *decoder, c *Check, t source.Token) {
-			if again, ok := d.boolean(t); ok {
-				c.NoRecheck = !again
+		{"once", func(d *decoder, c *Check, t source.Token) {
+			if once, ok := d.boolean(t); ok {
+				c.Once = once
 			}
 		}},
 	}
@@ -119,8 +119,8 @@ func conditionFields() []field[Condition] {
 			d.errorf(t.At, CodeConflict, "verify and check are the same field; keep one")
 		}
 		check, ok := d.check(t)
-		if ok && check.NoRecheck {
-			d.errorf(t.At, CodeConflict, "recheck belongs to the checks of a task's verify; a condition is looked at in the end")
+		if ok && check.Once {
+			d.errorf(t.At, CodeConflict, "once belongs to the checks of a task's verify; a condition is looked at in the end")
 		}
 		if ok {
 			c.Check = &check

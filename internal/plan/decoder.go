@@ -126,6 +126,9 @@ func (s *objectType[T]) decode(d *decoder, v *T, t source.Token) (fieldSet, bool
 			d.errorf(name.At, CodeUnknownField, "budgetUSD of a list was removed: "+
 				"give it to the task, for each of its tasks, or limit the run with --budget")
 			d.src.Skip(value)
+		case !ok && s.label == "a check" && name.Text == "recheck":
+			d.errorf(name.At, CodeUnknownField, `recheck was removed: write "once": true in place of "recheck": false`)
+			d.src.Skip(value)
 		case !ok:
 			d.errorf(name.At, CodeUnknownField, "unknown field %s in %s%s", source.Quote(name.Text), s.label,
 				suggestField(name.Text, s.names()))

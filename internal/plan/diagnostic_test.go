@@ -219,7 +219,7 @@ func TestDiagnostics(t *testing.T) {
 		{"criteria", `{"mustNot":[{"verify":"x"},{"text":"x","verify":"a","check":"b"},4],"tasks":[` + ok + `]}`, []string{
 			"missing-field mustNot[0]: needs text", "conflict mustNot[1].check: the same field",
 			"wrong-type mustNot[2]: a string or an object"}},
-		{"recheck of a criterion", task(`"criteria":[{"text":"a","check":{"run":"x","recheck":false}}]`),
+		{"once of a criterion", task(`"criteria":[{"text":"a","check":{"run":"x","once":true}}]`),
 			[]string{"conflict tasks[0].criteria[0].check: belongs to the checks of a task's verify"}},
 		{"mcp twice", task(`"mcp":"inherit","mcpConfig":"x.json"`), []string{"conflict tasks[0].mcpConfig: the same field"}},
 		{"prompt file", tasks(`{"id":1,"prompt":"@no.md","verify":"x"}`),

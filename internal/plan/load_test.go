@@ -65,7 +65,7 @@ func TestFull(t *testing.T) {
 					"deep": json.RawMessage(`{"a": [1, null, true, "é"]}`)},
 				Rehearse: json.RawMessage(`{"duration": "1s"}`)},
 			{ID: "2", Prompt: "@literal", Reversibility: "1", Verify: []Check{{Run: "go test ./..."}, {File: "a.go"},
-				{File: "a.go", Contains: "func"}, {File: "a.go", Matches: "^package"}, {Run: "! make slow", NoRecheck: true}},
+				{File: "a.go", Contains: "func"}, {File: "a.go", Matches: "^package"}, {Run: "! make slow", Once: true}},
 				Settings: &Settings{Model: "opus", AllowedTools: []string{}, MaxRetries: &zero, MCPConfig: "none",
 					Timeout: 90 * time.Minute}},
 			{ID: "007", Command: "make", Reversibility: "2A", Verify: []Check{{Run: "test -f out"}}},

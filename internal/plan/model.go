@@ -174,9 +174,9 @@ type Check struct {
 	File     string        `json:"file,omitempty"`
 	Contains string        `json:"contains,omitempty"`
 	Matches  string        `json:"matches,omitempty"` // RE2
-	// NoRecheck means that the check holds at its task's own time and may fail later, so it is not
-	// repeated at the end of a run. It is only for a task's own checks.
-	NoRecheck bool `json:"no_recheck,omitempty"`
+	// Once means that the check holds at its task's own time and may fail later, so it is not repeated at the end of a
+	// run. It is only for a task's own checks. The key is that of earlier journals.
+	Once bool `json:"no_recheck,omitempty"`
 	// Env holds variables of Run, values of references, as NAME=VALUE separated by NUL.
 	Env string `json:"env,omitempty"`
 }

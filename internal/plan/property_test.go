@@ -164,7 +164,7 @@ func TestKeysCoverEveryField(t *testing.T) {
 			t.Errorf("%s must not change the key", less)
 		}
 	}
-	if key(`"subject":"A","verify":{"run":"x","recheck":false,"timeout":1}`) != key(base) {
+	if key(`"subject":"A","verify":{"run":"x","once":true,"timeout":1}`) != key(base) {
 		t.Error("when and how long a check is made must not change the key")
 	}
 }

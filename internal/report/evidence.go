@@ -9,8 +9,8 @@ import (
 )
 
 // bases orders the bases of evidence, those that call for attention first.
-var bases = []event.Basis{event.Unproven, event.Accepted, event.Allowed, event.Changed, event.Proven, event.Ran,
-	event.Reviewed, event.Judged, event.Found, event.Kept}
+var bases = []event.Basis{event.Unproven, event.Accepted, event.Allowed, event.Rests, event.Empty, event.Kept,
+	event.Changed, event.Proven, event.Ran, event.Reviewed, event.Judged}
 
 // maxEvidenceRows bounds the rows that a text lists.
 const maxEvidenceRows = 20

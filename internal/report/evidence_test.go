@@ -22,7 +22,7 @@ func TestUnprovenTask(t *testing.T) {
 	s.Apply(event.GateEnded{Reasons: []string{"nothing shows that task T-002 is done"}, Review: "off",
 		Advice: event.AdviceUnproven})
 	r := report.Of(s.EndRun("failed", 1, "", "").S, nil)
-	const missing = "it has no check, no criterion, and no file that changed"
+	const missing = "nothing was changed"
 	text := r.Table(0, false)
 	data, err := r.JSON()
 	if err != nil {

@@ -71,20 +71,6 @@ func VerdictOf(s *scheduler.State) Verdict {
 		caution = max(caution, 1)
 		v.Risks = append(v.Risks, allowed...)
 	}
-	if len(s.Regressions) > 0 {
-		caution = max(caution, 1)
-		v.Alt = `wavex verify --fix mends what broke; "recheck": false says that it may`
-	}
-	for _, r := range s.Regressions[:min(len(s.Regressions), maxRisks)] {
-		risk := fmt.Sprintf("a check of %s fails now: %s", clipIDs(r.Tasks), textfmt.Fit(r.Check, 60, true))
-		if len(r.Since) > 0 {
-			risk += "; ended since: " + clipIDs(r.Since)
-		}
-		v.Risks = append(v.Risks, risk)
-	}
-	if n := len(s.Regressions) - maxRisks; n > 0 {
-		v.Risks = append(v.Risks, fmt.Sprintf("%d more checks passed and fail now", n))
-	}
 	if tasks := settingsChangers(s); tasks != nil {
 		caution = max(caution, 1)
 		v.Risks = append(v.Risks, "the settings of later runs were changed by "+clipIDs(tasks))
@@ -106,7 +92,7 @@ func VerdictOf(s *scheduler.State) Verdict {
 // weighEvidence adds the evidence and its gaps to the verdict, and returns the caution that it calls for: 0; 1 for work
 // that only its author saw, or that is hard to undo and was not run; 2 for an accepted assumption.
 func (v *Verdict) weighEvidence(rows []event.Evidence) (caution int) {
-	kinds, bases := map[string]int{}, map[event.Basis]int{}
+	kinds, bases, unseen := map[string]int{}, map[event.Basis]int{}, []string(nil)
 	for _, r := range rows {
 		if bases[r.Basis]++; r.Basis != event.Allowed {
 			kinds[r.Kind]++
@@ -121,9 +107,17 @@ func (v *Verdict) weighEvidence(rows []event.Evidence) (caution int) {
 		caution = 2
 		v.Risks = append(v.Risks, "nothing shows "+Plural(n, "thing that was accepted", "things that were accepted"))
 	}
-	if n := bases[event.Changed]; n > 0 {
+	for _, r := range rows {
+		if r.Criterion == "" && slices.Contains([]event.Basis{event.Rests, event.Empty, event.Kept, event.Changed}, r.Basis) {
+			unseen = append(unseen, textfmt.Line(DisplayID(r.Task))+": "+textfmt.Line(r.Why))
+		}
+	}
+	if n := len(unseen); n > 0 {
 		caution = max(caution, 1)
-		v.Risks = append(v.Risks, fmt.Sprintf("only its author saw the work of %s", Plural(n, "task", "tasks")))
+		v.Risks = append(v.Risks, unseen[:min(n, maxRisks)]...)
+		if n -= maxRisks; n > 0 {
+			v.Risks = append(v.Risks, fmt.Sprintf("only its author saw the work of %s", Plural(n, "more task", "more tasks")))
+		}
 	}
 	if n := kinds[event.Observation]; n > 0 {
 		v.Risks = append(v.Risks, Plural(n, "thing was", "things were")+" looked at, not run")

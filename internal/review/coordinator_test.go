@@ -113,7 +113,7 @@ func TestPreparePrecheck(t *testing.T) {
 	}
 }
 
-// touched returns the files of completed tasks, as paths of the project, sorted, without
+// taskFiles returns the files of completed tasks, as paths of the project, sorted, without
 // duplicates.
 func TestTaskFiles(t *testing.T) {
 	t.Parallel()
@@ -122,7 +122,7 @@ func TestTaskFiles(t *testing.T) {
 	for i := range 3 {
 		s.Tasks[i].Status = event.Completed
 	}
-	s.Tasks[0].Last = &runner.Result{Touched: []string{"own.go", "../../etc/x", "/etc/passwd"}}
+	s.Tasks[0].Last = &runner.Result{Surplus: []string{"own.go"}}
 	for wave, want := range map[int]string{0: "[a.go c.go sub/own.go sub/z.go]", 1: "[a.go sub/own.go sub/z.go]",
 		2: "[c.go]", 3: "[]"} {
 		if got := fmt.Sprint(taskFiles(s, wave)); got != want {
@@ -155,11 +155,11 @@ func TestPrepareReview(t *testing.T) {
 		}
 	}
 	who.questions = nil
-	s.Tasks[1].Last = &runner.Result{Tampered: []runner.Tamper{{Path: "plan.json", Why: "it is the plan"},
-		{Path: "b.go", Why: "its own check rests on it", Doubt: "a rename"}}}
+	s.Tasks[1].Last = &runner.Result{Tampered: []runner.Tamper{{Path: "plan.json", Why: "it is the plan"}},
+		Rests: []string{"b.go"}}
 	h.PrepareReview(s, event.ReviewStarted{N: 2, Mode: counsel.Thorough, Round: 1})(t.Context())
 	for name, q := range who.questions {
-		if !strings.Contains(q.Prompt, "- b changed b.go: its own check rests on it: a rename\n") ||
+		if !strings.Contains(q.Prompt, "- b changed b.go: its checks pass only with this change, which it") ||
 			strings.Contains(q.Prompt, "changed plan.json") ||
 			strings.Index(q.Prompt, "package b") > strings.Index(q.Prompt, "package a") {
 			t.Errorf("the doubtful change is not first:\n%s", q.Prompt)

@@ -92,15 +92,14 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 	}
 }
 
-// doubtsAbout returns the files on which checks rest and that a task changed, as paths of the project.
+// doubtsAbout returns the undeclared changes on which the pass of a task's checks rests, as paths of the project.
 func doubtsAbout(t *plan.Task, last *runner.Result) (out []counsel.Doubt) {
 	if last == nil {
 		return nil
 	}
-	for _, f := range last.Tampered {
-		if f.Doubt != "" {
-			out = append(out, counsel.Doubt{Task: t.ID, File: path.Join(t.SubDir(), f.Path), Why: f.Why + ": " + f.Doubt})
-		}
+	for _, f := range last.Rests {
+		why := cmp.Or(last.Doubt, "its checks pass only with this change, which it did not declare")
+		out = append(out, counsel.Doubt{Task: t.ID, File: path.Join(t.SubDir(), f), Why: why})
 	}
 	return out
 }
@@ -137,7 +136,7 @@ func taskFiles(s *scheduler.State, wave int) []string {
 		p := &s.Plan.Tasks[i]
 		out = append(out, p.Writes()...)
 		if last := s.Tasks[i].Last; last != nil {
-			for _, f := range last.Touched {
+			for _, f := range last.Surplus {
 				if filepath.IsLocal(filepath.FromSlash(f)) {
 					out = append(out, filepath.ToSlash(filepath.Join(p.SubDir(), f)))
 				}

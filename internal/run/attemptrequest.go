@@ -41,7 +41,8 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 		req.Output = &runner.OutputSpec{Schema: t.Output, Dir: r.config.Loop.Path(loop.Outputs), Lines: t.Lines}
 	}
 	if req.Protect = protectedPaths(s.Plan, t); t.Command == "" {
-		req.Guards, req.CheckFiles = r.guardedFiles(t), r.checkFiles(s.Plan, i)
+		req.Guards, req.Trees = r.guardedFiles(t), r.trees(s.Plan, i)
+		req.Reviewed = s.Config.Review != event.ReviewOff
 	}
 	if t.Command == "" || r.opts.Wall.Strict() {
 		req.Closed = r.ownPaths()

@@ -75,8 +75,6 @@ type Session struct {
 	adopted    map[string]int // attempts by task that an earlier session has started on other machines
 	closers    []func()       // functions that Close calls, in this order
 
-	planned *plannedChecks // of the plan of the last attempt; nil before
-
 	tasksDirMade bool   // the folder of the attempts exists
 	finished     bool   // to its own end
 	interrupted  bool   // a signal interrupted running work

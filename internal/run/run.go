@@ -10,6 +10,7 @@ import (
 
 	"wavex/internal/claude"
 	"wavex/internal/event"
+	"wavex/internal/filetree"
 	"wavex/internal/hook"
 	"wavex/internal/loop"
 	"wavex/internal/policy"
@@ -51,7 +52,7 @@ type Result struct {
 func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	defer r.savePlan()()
 	r.view = c.View
-	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: r.agentEnv(),
+	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), Lister: &filetree.Lister{}, ExtraEnv: r.agentEnv(),
 		Rehearsal: r.opts.Agent.IsRehearsal(), Redactor: r.opts.Redactor, Observe: r.observe, Wall: r.opts.Wall}
 	cli := &claude.Agent{Host: host, Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Find: r.opts.Agent.Find,
 		Run: r.config.Run, Prices: r.opts.Prices,

@@ -71,7 +71,7 @@ func (st stateStages) stages() []Stage {
 	if n := len(s.Regressions); n > 0 {
 		out = append(out, Stage{markWarn, "checks", report.Plural(n, "is broken", "are broken") + ": " +
 			fitText(s.Regressions[0].String()),
-			`wavex verify --fix, or "recheck": false where that is as it should be`})
+			`wavex verify --fix, or "once": true where that is as it should be`})
 	}
 	if s.Gate != nil || len(s.Criteria) > 0 && s.Ended == nil {
 		out = append(out, st.gate())

@@ -329,7 +329,7 @@ func TestOtherProtocol(t *testing.T) {
 	var res wire.Result
 	testrepo.Must(t, m.Decode(&res))
 	if res.Attempt.Outcome != runner.Broken ||
-		!strings.Contains(res.Attempt.Reason, "protocol 1; this wavex speaks protocol 4") {
+		!strings.Contains(res.Attempt.Reason, "protocol 1; this wavex speaks protocol 5") {
 		t.Errorf("%+v", res)
 	}
 }

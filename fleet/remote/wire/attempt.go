@@ -94,7 +94,7 @@ func (r *Request) Check(id string) error {
 	case !isObjectID(a.Commit) || a.WIP != "" && !isObjectID(a.WIP):
 		return errors.New("a commit is not named by its id")
 	case a.LogDir != "" || a.Baseline != "" || len(a.Closed) > 0 || a.Output != nil && a.Output.Dir != "" ||
-		a.CheckFiles != nil && a.CheckFiles.Store != "":
+		a.Trees != nil && a.Trees.Store != "":
 		return errors.New("it has paths of another machine")
 	}
 	paths := []string{"."}

@@ -159,7 +159,7 @@ func (s *FakeRun) EndRun(status event.RunStatus, code event.ExitCode, reason, re
 // PassingResult returns a result with one passing check.
 func PassingResult(usd budget.USD) runner.Result {
 	return runner.Result{Outcome: runner.Done, Cost: usd, Priced: "result", Turns: 3, Report: "All done.", Contained: true,
-		Usage: runner.Usage{Input: 200, Output: 1000, CacheRead: 11_100}, Touched: []string{"it.go"},
+		Usage: runner.Usage{Input: 200, Output: 1000, CacheRead: 11_100}, Changed: []string{"it.go"},
 		Checks: []check.Evidence{{Check: "go test ./...", Kind: "execution output", Passed: true, Output: "ok"}}}
 }
 

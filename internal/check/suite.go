@@ -1,0 +1,91 @@
+package check
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"wavex/internal/textfmt"
+)
+
+// This file reads the outputs of test runners. A command that ends well proves nothing if no test ran.
+
+// suite is a test runner.
+type suite struct {
+	name string
+	end  string // matches its output when its tests have run
+	none string // matches its output if it found no test; "": its exit code tells
+}
+
+// These are the test runners whose outputs are read.
+var suites = []suite{
+	{"go test -v", `(?m)^\s*--- (?:PASS|FAIL|SKIP): `, ``},
+	{"go test", `(?m)^(?:ok  \t\S+\t(?:\(cached\)|[\d.]+s)(?:\tcoverage: .*)?|FAIL\t\S+.*|PASS)$`,
+		`(?m)^(?:\?   \t\S+\t\[no test files\]|ok  \t.*\[no tests to run\]|testing: warning: no tests to run)$`},
+	{"pytest", `(?m)^=* ?\d+ (?:passed|failed|skipped|xfailed|xpassed|errors?)\b.* in [\d.]+s`, `(?m)^=* ?no tests ran\b`},
+	{"unittest", `(?m)^Ran [1-9]\d* tests? in `, `(?m)^Ran 0 tests in `},
+	{"cargo test", `(?m)^test result: \w+\. (?:[1-9]\d* passed|0 passed; [1-9])`, `(?m)^running 0 tests$`},
+	{"node --test", `(?m)^(?:#|ℹ) tests [1-9]`, `(?m)^(?:#|ℹ) tests 0$`},
+	{"jest", `(?m)^Tests: +.*\b[1-9]\d* (?:passed|failed)`, `(?m)^No tests found`},
+	{"vitest", `(?m)^ *Tests  .*\b[1-9]\d* (?:passed|failed)`, `(?m)^ *No test files found`},
+	{"mocha", `(?m)^ *[1-9]\d* (?:passing|failing)\b`, `(?m)^ *0 passing\b`},
+	{"rspec", `(?m)^[1-9]\d* examples?, `, `(?m)^0 examples, `},
+	{"phpunit", `(?m)^(?:OK \([1-9]|Tests: [1-9])`, `(?m)^No tests executed`},
+	{"dotnet test", `(?m)^(?:Passed|Failed)!  - `, `(?m)^No test is available`},
+	{"maven", `(?m)^(?:\[\w+\] )?Tests run: [1-9]`, `(?m)^(?:\[\w+\] )?(?:Tests run: 0\b|No tests to run)`},
+	{"bats", `(?m)^[1-9]\d* tests?, \d+ failures?`, `(?m)^0 tests, 0 failures`},
+}
+
+// patterns are the expressions of the suites: end and none of each.
+var patterns = sync.OnceValue(func() (out [][2]*regexp.Regexp) {
+	for _, s := range suites {
+		var p [2]*regexp.Regexp
+		for i, text := range []string{s.end, s.none} {
+			if text != "" {
+				p[i] = regexp.MustCompile(text)
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+})
+
+// Suite returns the test runner whose tests ran, as the output tells; "" if it tells none.
+func Suite(output string) string {
+	output = plain(output)
+	for i, p := range patterns() {
+		if p[0].MatchString(output) {
+			return suites[i].name
+		}
+	}
+	return ""
+}
+
+// RanNothing says why the output of a check that passed shows no test that ran; "" if it may. before is the Suite of
+// the same check before the work, or "".
+func RanNothing(output, before string) string {
+	output = plain(output)
+	now := Suite(output)
+	for i, p := range patterns() {
+		if p[1] == nil || now != "" && now != suites[i].name {
+			continue
+		}
+		if line := p[1].FindString(output); line != "" && now == "" {
+			return textfmt.OneLine(strings.TrimSpace(line), maxReason)
+		}
+	}
+	if before != "" && now != before {
+		return "the output lacks the end of " + before + ", which was there before the work"
+	}
+	return ""
+}
+
+// plain removes the colours of a terminal from an output.
+func plain(output string) string {
+	if !strings.Contains(output, "\x1b[") {
+		return output
+	}
+	return colours().ReplaceAllString(output, "")
+}
+
+var colours = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;]*m") })

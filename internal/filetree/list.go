@@ -1,0 +1,142 @@
+package filetree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// These bound a tree.
+const (
+	maxFiles    = 200_000
+	listTimeout = time.Minute
+)
+
+// ErrTooLarge is the error for a directory whose files cannot be compared within the bounds.
+var ErrTooLarge = errors.New("the project is too large to compare its files")
+
+// First returns the tree of the directory root. In a git repository it has the tracked files and those that no
+// .gitignore excludes, elsewhere all files but those of known caches. env is the environment of git.
+func (l *Lister) First(ctx context.Context, root string, env []string) (Tree, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, ErrTooLarge)
+	defer cancel()
+	t, err := gitTree(ctx, root, env)
+	if err != nil || len(t) == 0 { // no repository, or one that ignores the directory
+		return l.walk(ctx, root, Tree{}, func([]string) (map[string]bool, error) { return nil, nil })
+	}
+	for name, state := range t {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		} else if state == "" {
+			t[name] = l.state(filepath.Join(root, filepath.FromSlash(name)))
+		}
+	}
+	return t, nil
+}
+
+// Again returns the present tree of the directory root, whose tree was known before. What counts is decided by the
+// .gitignore files of was: an agent can hide no file. contents returns the content of such a file.
+func (l *Lister) Again(ctx context.Context, root string, env []string, was Tree,
+	contents func(State) ([]byte, error)) (Tree, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, ErrTooLarge)
+	defer cancel()
+	rules, err := newRules(root, was, contents)
+	if err != nil {
+		return nil, err
+	}
+	defer rules.remove()
+	return l.walk(ctx, root, was, func(names []string) (map[string]bool, error) { return rules.ignore(ctx, env, names) })
+}
+
+// walk lists the files of root. ignored returns those of some new files and directories that do not count.
+func (l *Lister) walk(ctx context.Context, root string, was Tree,
+	ignored func(names []string) (map[string]bool, error)) (Tree, error) {
+	w := walker{Lister: l, ctx: ctx, root: root, was: was, known: was.directories(), t: Tree{}}
+	for todo := []string{"."}; len(todo) > 0; {
+		w.files, w.dirs = nil, nil
+		for _, w.top = range todo {
+			if err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(w.top)), w.visit); err != nil {
+				return nil, err
+			}
+		}
+		out, err := ignored(append(w.files, w.dirs...))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range w.files {
+			if !out[name] {
+				w.t[name] = l.state(filepath.Join(root, filepath.FromSlash(name)))
+			}
+		}
+		todo = slices.DeleteFunc(w.dirs, func(name string) bool { return out[name] })
+	}
+	if was["."] != "" {
+		w.t["."] = was["."]
+	}
+	return w.t, nil
+}
+
+// walker walks once through a directory. It leaves new directories to the next time, when it is known whether they
+// count.
+type walker struct {
+	*Lister
+	ctx         context.Context
+	root, top   string // top: where the walk begins
+	was, t      Tree
+	known       map[string]bool // directories of was
+	files, dirs []string        // new ones
+}
+
+func (w *walker) visit(at string, d fs.DirEntry, err error) error {
+	rel, rerr := filepath.Rel(w.root, at)
+	name := filepath.ToSlash(rel)
+	switch state := w.was[name]; {
+	case context.Cause(w.ctx) != nil:
+		return context.Cause(w.ctx)
+	case name == w.top:
+		return nil
+	case err != nil || rerr != nil:
+		w.t[name] = unreadable
+		return nil
+	case d.Name() == ".git" || isOwn(name) || d.IsDir() && isCache(at):
+		return skip(d)
+	case state == ignoredState || state == directory && d.IsDir():
+		w.t[name] = state
+		return skip(d)
+	case d.IsDir() && !w.known[name]:
+		w.dirs = append(w.dirs, name)
+		return fs.SkipDir
+	case d.IsDir():
+		return nil
+	case state == "":
+		w.files = append(w.files, name)
+	default:
+		w.t[name] = w.state(at)
+	}
+	if len(w.t)+len(w.files) > maxFiles {
+		return ErrTooLarge
+	}
+	return nil
+}
+
+func skip(d fs.DirEntry) error {
+	if d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// directories returns the directories of the files of a tree.
+func (t Tree) directories() map[string]bool {
+	all := map[string]bool{}
+	for name := range t {
+		for dir := path.Dir(name); dir != "." && !all[dir]; dir = path.Dir(dir) {
+			all[dir] = true
+		}
+	}
+	return all
+}

@@ -1,0 +1,93 @@
+package filetree
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Tree maps the paths of files to their states. Paths are relative to the root of the tree and slash-separated. A file
+// that is not there has no entry, or the state "".
+type Tree map[string]State
+
+// State identifies a version of a file: its type, whether it is executable, and its content. "" is a missing file.
+type State string
+
+const (
+	plainState, execState, linkState = "file ", "exec ", "link "
+	directory                        = State("directory") // a repository of its own, or a folder in place of a file
+	unreadable                       = State("unreadable")
+	special                          = State("special")
+)
+
+// Digest returns git's SHA-1 of the content of a regular file in hex; "" for others.
+func (s State) Digest() string {
+	if s.isRegular() {
+		return string(s[len(plainState):])
+	}
+	return ""
+}
+
+// link returns the target of a symbolic link; "" for others.
+func (s State) link() string {
+	if to, is := strings.CutPrefix(string(s), linkState); is {
+		return to
+	}
+	return ""
+}
+
+func (s State) isRegular() bool {
+	return strings.HasPrefix(string(s), plainState) || strings.HasPrefix(string(s), execState)
+}
+
+// mode returns the permissions of a regular file.
+func (s State) mode() fs.FileMode {
+	if strings.HasPrefix(string(s), execState) {
+		return 0o755
+	}
+	return 0o644
+}
+
+// ID identifies the files of a tree.
+func (t Tree) ID() string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		if t[name] != "" {
+			fmt.Fprintf(sum, "%s\x00%s\x00", name, t[name])
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// Changes returns the states in to of the files that differ from t. A file that is missing in to has the state "".
+func (t Tree) Changes(to Tree) Tree {
+	out := Tree{}
+	for name, is := range to {
+		if t[name] != is {
+			out[name] = is
+		}
+	}
+	for name, was := range t {
+		if _, there := to[name]; !there && was != "" {
+			out[name] = ""
+		}
+	}
+	return out
+}
+
+// With returns t with the changes of another tree, which win. It may return t itself.
+func (t Tree) With(changes Tree) Tree {
+	if len(changes) == 0 {
+		return t
+	}
+	out := maps.Clone(t)
+	if out == nil {
+		out = Tree{}
+	}
+	maps.Copy(out, changes)
+	return out
+}

@@ -1,0 +1,123 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"wavex/internal/check"
+	"wavex/internal/filetree"
+)
+
+// This file makes the control: the checks that passed run once more in a copy of the project in which the files that
+// the task did not declare are as they were before. If they fail there, the pass rests on these files.
+
+// control makes the control, and stores in the result on which files the pass rests, or why it cannot tell.
+func (t *attempt) control(ctx context.Context, before baseline) error {
+	t.res.Rests, t.res.Doubt = nil, ""
+	if t.req.Trees == nil || t.req.Command != "" || len(t.req.Checks) == 0 {
+		return nil
+	}
+	surplus := t.suspects()
+	c := controls{t: t}
+	if t.uncompared != "" {
+		t.res.Doubt = t.uncompared
+		return nil
+	}
+	if len(surplus) == 0 {
+		return nil
+	}
+	t.observe("checking", "without the changes that the task did not declare")
+	switch green, err := c.green(ctx, surplus); {
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		t.res.Doubt = err.Error()
+	case green:
+		return nil
+	default:
+		// The place counts only if the checks pass there with the work as it is.
+		switch green, err := c.green(ctx, nil); {
+		case context.Cause(ctx) != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			t.res.Doubt = err.Error()
+		case !green:
+			t.res.Doubt = "its checks fail in a copy of the project also with all changes"
+		default:
+			var flaky bool
+			if surplus, flaky = c.narrow(ctx, surplus); flaky {
+				t.res.Doubt = "its checks fail and pass on the same files"
+			}
+		}
+	}
+	for _, file := range surplus[:min(len(surplus), maxSurplus)] {
+		t.res.Rests = append(t.res.Rests, t.req.relative(file))
+	}
+	return context.Cause(ctx)
+}
+
+// suspects returns the surplus in the order in which it is looked at. A task that declares no files has no surplus:
+// then these are the changed files that are no source, and new ones that test runners load by their names.
+func (t *attempt) suspects() []string {
+	files := slices.Sorted(maps.Keys(t.surplus))
+	if len(t.declared()) == 0 {
+		files = slices.DeleteFunc(files, func(file string) bool {
+			kind := filetree.KindOf(file)
+			return kind == filetree.Source || t.surplus[file] == "" && kind != filetree.Setup
+		})
+	}
+	slices.SortStableFunc(files, func(a, b string) int { return cmp.Compare(filetree.KindOf(a), filetree.KindOf(b)) })
+	return files
+}
+
+// controls runs the checks of an attempt in copies.
+type controls struct {
+	t *attempt
+}
+
+// green reports whether the checks pass in a copy in which files are as before.
+func (c controls) green(ctx context.Context, files []string) (bool, error) {
+	t := c.t
+	dir, err := os.MkdirTemp(t.turn.Env["TMPDIR"], "wavex-control-")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // the slot's directory is emptied as well
+	back := filetree.Tree{}
+	for _, file := range files {
+		back[file] = t.surplus[file]
+	}
+	root, to := t.req.Trees.root(t.req.Dir), filepath.Join(dir, "project")
+	if err := t.store().Copy(ctx, root, to, back); err != nil {
+		return false, err
+	}
+	at := t.place(filepath.Join(to, filepath.FromSlash(t.req.Trees.Under)), to)
+	seen, err := check.Run(ctx, at, t.req.Checks)
+	return check.Passed(seen), err
+}
+
+// narrow returns the part of the surplus without which the checks fail, after at most log2 of its number of runs. A
+// single file is confirmed: a check may be flaky.
+func (c controls) narrow(ctx context.Context, surplus []string) (part []string, flaky bool) {
+	part = surplus
+	confirmed := false
+	for left := max(1, bits.Len(uint(len(surplus)))-1); left > 0 && (len(part) > 1 || !confirmed); left-- {
+		try := part[:(len(part)+1)/2]
+		switch green, err := c.green(ctx, try); {
+		case err != nil:
+			return surplus, false
+		case !green:
+			part, confirmed = try, true
+		case len(try) == len(part): // all of the surplus does it, or chance
+			return surplus, len(surplus) == 1
+		default:
+			part = part[len(try):]
+		}
+	}
+	return part, false
+}

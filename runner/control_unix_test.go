@@ -1,0 +1,103 @@
+//go:build unix
+
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wavex/internal/filetree"
+	"wavex/internal/plan"
+	"wavex/internal/testrepo"
+	"wavex/runner"
+)
+
+// script is an agent whose turn is a shell script.
+type script string
+
+func (s script) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnResult {
+	cmd := exec.CommandContext(ctx, "sh", "-c", string(s))
+	cmd.Dir = req.Dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return runner.TurnResult{Outcome: runner.Broken, Reason: string(out) + err.Error()}
+	}
+	return runner.TurnResult{Outcome: runner.Done, Contained: true}
+}
+
+func (script) Ask(context.Context, runner.Question) runner.Answer { return runner.Answer{} }
+
+// words is a project with a program, its test, and the text that the test expects. The log outside of it counts the
+// runs of the test.
+func words(t *testing.T, agent string, git bool) (b *fixture, runs func() int) {
+	t.Helper()
+	b = setup(t, script(agent))
+	log := filepath.Join(b.logs, "runs")
+	testrepo.Files{"words.sh": "echo one\n", "want.txt": "two\n", "README": "words\n", ".gitignore": "*.log\n",
+		"words_test.sh": "echo run >> " + log + "\ntest \"$(sh ./words.sh)\" = \"$(cat want.txt)\"\n",
+	}.Write(t, b.dir)
+	if git {
+		testrepo.Git(t, b.dir, "init", "-q")
+		testrepo.Git(t, b.dir, "add", "-A")
+		testrepo.Git(t, b.dir, "commit", "-qm", "base")
+	}
+	b.req.Trees = &runner.Trees{Store: filepath.Join(b.logs, "store")}
+	b.req.Files = []plan.File{{Path: "words.sh", Action: "modify"}}
+	b.req.Checks = []plan.Check{{Run: "sh words_test.sh"}}
+	b.Lister = &filetree.Lister{}
+	return b, func() int {
+		text, err := os.ReadFile(log)
+		must(err)
+		return strings.Count(string(text), "run\n")
+	}
+}
+
+// TestControl has the files on which a pass rests, and the number of runs of the check, also before the work.
+func TestControl(t *testing.T) {
+	t.Parallel()
+	const work, hollow = "echo echo two > words.sh; ", "echo '# two' >> words.sh; "
+	for name, c := range map[string]struct {
+		agent string
+		none  bool // no declared files
+		rests string
+		runs  int
+	}{
+		"the work alone":        {agent: work, runs: 2},
+		"with a note":           {agent: work + "echo more >> README", runs: 3},
+		"with an ignored file":  {agent: work + "echo > a.log", runs: 3},
+		"what it compares with": {agent: hollow + "echo one > want.txt", rests: "want.txt", runs: 5},
+		"the test":              {agent: hollow + "echo true > words_test.sh", rests: "words_test.sh", runs: 3},
+		"a folder in place of it": {agent: hollow + "rm want.txt; mkdir want.txt; echo exit 0 > words_test.sh",
+			rests: "words_test.sh", runs: 5},
+		"a helper that was needed": {agent: "echo 'sh ./two.sh' > words.sh; echo echo two > two.sh",
+			rests: "two.sh", runs: 5},
+		"one of five": {agent: hollow + "for i in 1 2 3 4; do echo > n$i.txt; done; echo one > want.txt",
+			rests: "want.txt n1.txt", runs: 6},
+		"hidden by a rule": {agent: hollow + "echo want.txt >> .gitignore; echo one > want.txt; " +
+			"git rm -q --cached want.txt 2>/dev/null || true", rests: "want.txt", runs: 5},
+		"nothing declared, a source":    {agent: work + "echo > b.sh", none: true, runs: 2},
+		"nothing declared, a test file": {agent: hollow + "echo one > want.txt", none: true, rests: "want.txt", runs: 5},
+	} {
+		for _, git := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, "/git ", git), func(t *testing.T) {
+				t.Parallel()
+				b, runs := words(t, c.agent, git)
+				if c.none {
+					b.req.Files = nil
+				}
+				r := b.attempt(t.Context())
+				if got := strings.Join(r.Rests, " "); r.Outcome != runner.Done || got != c.rests || r.Doubt != "" {
+					t.Errorf("%s %q: rests on %q, want %q; doubt %q; surplus %q", r.Outcome, r.Reason, got, c.rests, r.Doubt,
+						r.Surplus)
+				}
+				if n := runs(); n > c.runs {
+					t.Errorf("the check ran %d times, want at most %d", n, c.runs)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package runner
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"wavex/internal/filetree"
+	"wavex/internal/plan"
+)
+
+// This file finds out which files an attempt changed: the difference in bytes between the files before the task's first
+// attempt and those after the turn, by whatever means. Tool calls show nothing.
+
+// Trees makes the runner compare the files of the project. Paths are of the project, slash-separated.
+type Trees struct {
+	Store string `json:"store"`           // absolute; listings and old contents go here
+	Under string `json:"under,omitempty"` // the path of Dir in the project; "": Dir is the project
+	// Busy are the files that tasks declare which may run at the same time in the same directory.
+	Busy []string `json:"busy,omitempty"`
+}
+
+// root returns the project's directory for an attempt that works in dir.
+func (c *Trees) root(dir string) string { return projectRoot(dir, c.Under) }
+
+func (t *attempt) store() filetree.Store { return filetree.Store{Dir: t.req.Trees.Store, Env: t.env} }
+
+// list returns the present files.
+func (t *attempt) list(ctx context.Context, before baseline) (filetree.Tree, error) {
+	root := t.req.Trees.root(t.req.Dir)
+	return t.Lister.Again(ctx, root, t.env, before.tree, func(s filetree.State) ([]byte, error) {
+		return t.store().Content(ctx, root, s)
+	})
+}
+
+// compare finds the files that were changed since before: declared ones, and the surplus.
+func (t *attempt) compare(ctx context.Context, before baseline) {
+	t.res.Changed, t.digests = before.changed(t.req.Dir, t.req.Files)
+	t.surplus, t.res.Surplus, t.uncompared = nil, nil, ""
+	if t.req.Trees == nil || t.req.Command != "" {
+		return
+	}
+	if before.tree == nil {
+		t.uncompared = "the files from before the task are not known"
+		return
+	}
+	now, err := t.list(ctx, before)
+	if err != nil {
+		t.uncompared = err.Error()
+		return
+	}
+	own := t.declared()
+	t.surplus = filetree.Tree{}
+	for file := range before.tree.Changes(now) {
+		if !declares(own, file) && !declares(t.req.Trees.Busy, file) {
+			t.surplus[file] = before.tree[file]
+			t.res.Surplus = append(t.res.Surplus, t.req.relative(file))
+		}
+	}
+	slices.Sort(t.res.Surplus)
+	t.res.Surplus = t.res.Surplus[:min(len(t.res.Surplus), maxSurplus)]
+}
+
+// maxSurplus bounds Result.Surplus.
+const maxSurplus = 100
+
+// declared returns the files that the task declares to write, as paths of the project.
+func (t *attempt) declared() (own []string) {
+	for _, p := range plan.Written(t.req.Files) {
+		own = append(own, path.Join(t.req.Trees.Under, filepath.ToSlash(p)))
+	}
+	return own
+}
+
+// relative makes a path of the project relative to the attempt's directory.
+func (r *Request) relative(file string) string {
+	under := filepath.FromSlash(path.Clean(r.Trees.Under))
+	rel, _ := filepath.Rel(under, filepath.FromSlash(file)) // both are in the project
+	return filepath.ToSlash(rel)
+}
+
+// declares reports whether a file is one of the paths or below one.
+func declares(paths []string, file string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool {
+		return p == "." || p == file || strings.HasPrefix(file, p+"/")
+	})
+}
