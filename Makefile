@@ -7,7 +7,7 @@ J      ?= 4
 
 PREFIX ?= /usr/local
 
-.PHONY: install module reproducible build test mutate lint ceilings e2e bench bench-repos check fuzz pictures soak cross generate clean
+.PHONY: install module reproducible build test mutate lint ceilings e2e e2e-core e2e-fleet bench bench-repos check fuzz pictures soak cross generate clean
 
 # The core. The whole wavex, with workers and traces, is built by: make build MODULE=fleet
 MODULE := .
@@ -39,9 +39,11 @@ mutate:
 
 # Every test once, with the race detector, a browser and bubblewrap. Tests start their own program, too, which would
 # wait a second at each end for reports of races.
-e2e: export GORACE = atexit_sleep_ms=0
-e2e:
+e2e e2e-core e2e-fleet: export GORACE = atexit_sleep_ms=0
+e2e: e2e-core e2e-fleet
+e2e-core:
 	@$(GO) run ./e2e/suite -whole
+e2e-fleet:
 	cd fleet && $(GO) test -count=1 -timeout 30m -race ./...
 
 lint:
