@@ -2,6 +2,7 @@ package proc
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"sync"
@@ -65,7 +66,7 @@ func childrenFile() string {
 // start enters p and then forks, so that every leftover of p can be attributed from the first
 // moment.
 func (b *children) start(p *Process) error {
-	p.ticks = bootTicks()
+	p.ticks, p.limit = bootTicks(), rand.Uint64N(1<<62)
 	b.mu.Lock()
 	b.live[p] = true
 	b.mu.Unlock()
@@ -77,6 +78,12 @@ func (b *children) start(p *Process) error {
 		return err
 	}
 	p.pid = pid
+	var limit unix.Rlimit
+	_ = unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit)
+	if limit.Cur == unix.RLIM_INFINITY { // else the process is of an outer wavex, which knows it by its limit
+		limit.Cur = p.limit
+		_ = unix.Prlimit(pid, unix.RLIMIT_LOCKS, &limit, nil) // on an error the other rules tell
+	}
 	return nil
 }
 
@@ -117,7 +124,7 @@ const (
 // ownerOf attributes an orphan, by these rules in order:
 //
 //   - Its group or its session is that of a process we started: it belongs to that process.
-//   - Its WAVEX_ATTEMPT is that of another live process: it belongs to that one. It is the
+//   - Its mark, or if it hides that, the mark of the live process with its limit, is that of another live process: it belongs to that one. It is the
 //     swept process's mark, or a mark of the same run that no live process has: mine.
 //   - It hides its mark. Then every process started before it may be its ancestor. If the
 //     swept process is the only live one of these, it is mine. Otherwise its owner cannot
@@ -147,6 +154,19 @@ func (b *children) ownerOf(o stat, attempt string, p *Process) ownership {
 		return ownedByOther
 	}
 	return ownerUnknown
+}
+
+// markByLimit returns the mark of the live process whose limit an orphan has; "": none.
+func (b *children) markByLimit(orphan int) string {
+	limit := locksLimit(orphan)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for p := range b.live {
+		if p.limit == limit {
+			return p.mark
+		}
+	}
+	return ""
 }
 
 // hasInGroup reports whether an orphan is in the group or session of p. The caller must hold mu.

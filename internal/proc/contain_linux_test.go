@@ -55,7 +55,17 @@ func TestReaper(t *testing.T) {
 		wantSwept(t, p.Wait(), 1)
 		wantGone(t, pid)
 	})
-	t.Run("a daemon without a mark of one of two", testUnsure)
+	t.Run("a daemon without a mark of one of two", func(t *testing.T) {
+		b := start(t, Spec{Argv: self(t, "hold"), Mark: mark("b"), Stdin: true})
+		line(t, bufio.NewReader(b.Stdout))
+		a := start(t, Spec{Argv: self(t, "leave", "hidden"), Mark: mark("a")})
+		pid := line(t, bufio.NewReader(a.Stdout))
+		wantSwept(t, a.Wait(), 1)
+		wantGone(t, pid)
+		_ = b.Kill()
+		wantSwept(t, b.Wait(), 0)
+	})
+	t.Run("a daemon without a mark and a limit of one of two", testUnsure)
 	t.Run("a child that is not ours", func(t *testing.T) {
 		// Other code in this process may run commands; they are not orphans.
 		c := exec.CommandContext(t.Context(), "cat")
@@ -225,11 +235,17 @@ func keepThreads(n int, f func()) bool {
 	return false
 }
 
-// testUnsure has two live attempts when one of them leaves a process that hides its mark.
+// unlimit takes the limit away by which a process is known, as a program may.
+func unlimit() {
+	limit := unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}
+	_ = unix.Setrlimit(unix.RLIMIT_LOCKS, &limit)
+}
+
+// testUnsure has two live attempts when one of them leaves a process that hides its mark and its limit.
 func testUnsure(t *testing.T) {
 	b := start(t, Spec{Argv: self(t, "hold"), Mark: mark("b"), Stdin: true})
 	line(t, bufio.NewReader(b.Stdout))
-	a := start(t, Spec{Argv: self(t, "leave", "hidden"), Mark: mark("a")})
+	a := start(t, Spec{Argv: self(t, "leave", "blank"), Mark: mark("a")})
 	pid := line(t, bufio.NewReader(a.Stdout))
 	if e := a.Wait(); e.Contained || e.Swept != 0 {
 		t.Errorf("%+v, want neither contained nor swept: it may be the other's", e)

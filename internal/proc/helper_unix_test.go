@@ -65,6 +65,9 @@ func leave(how string) int {
 		fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, os.Environ(), os.Stdout, "hold"))
 	case "group": // a background job of our group
 		fmt.Println(spawn(nil, os.Environ(), nil, "hold"))
+	case "blank": // the same, without our limit
+		unlimit()
+		fallthrough
 	case "hidden": // a daemon: its own session, forked twice, no mark, none of our output
 		fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, cleared, nil, "leave", "detached"))
 	case "detached":

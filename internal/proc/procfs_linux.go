@@ -100,6 +100,18 @@ func readMarks(pid int) (run, attempt string) {
 	return parseMarks(bytes.Split(b, []byte{0}))
 }
 
+// locksLimit returns a process's soft limit of file locks; 0: unlimited, or not readable.
+func locksLimit(pid int) uint64 {
+	b, err := readProcFile(procPath(pid, "limits"), make([]byte, 4096))
+	_, rest, _ := bytes.Cut(b, []byte("Max file locks"))
+	f := bytes.Fields(rest)
+	if err != nil || len(f) == 0 {
+		return 0
+	}
+	limit, _ := strconv.ParseUint(string(f[0]), 10, 64)
+	return limit
+}
+
 // inExec reports whether a process is in the middle of an exec: it has its new memory but not
 // yet its new environment, so its marks cannot be read. That takes microseconds, or milliseconds
 // on a busy machine.

@@ -15,6 +15,7 @@ const fionread = unix.TIOCINQ
 // platform holds the fields of a Process for Linux.
 type platform struct {
 	ticks uint64 // when it was forked, as stat.start
+	limit uint64 // its soft limit of file locks, which descendants inherit; Linux does not use that limit
 	kills int64  // machineKills shortly before the launch
 }
 

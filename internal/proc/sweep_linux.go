@@ -92,7 +92,9 @@ func (b *children) readOrphan(pid int) (st stat, attempt string, state orphanSta
 		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		return stat{}, "", orphanGone
 	}
-	_, attempt = readMarks(pid)
+	if _, attempt = readMarks(pid); attempt == "" {
+		attempt = b.markByLimit(pid)
+	}
 	return st, attempt, orphanAlive
 }
 
