@@ -64,6 +64,19 @@ func red(s *State) (against []string) {
 	return against
 }
 
+// LeftProcess is said of an attempt that is done and not contained.
+const LeftProcess = "a process that the agent left may have answered the checks"
+
+// Uncontained says of each completed task whether a process of its last attempt may have outlived the agent's turn.
+func (s *State) Uncontained() (lines []string) {
+	for i := range s.Tasks {
+		if t := &s.Tasks[i]; t.Status == event.Completed && t.Last != nil && !t.Last.Contained {
+			lines = append(lines, LeftProcess+": task "+s.Plan.Tasks[i].ID)
+		}
+	}
+	return lines
+}
+
 // unreviewed returns the reasons why the review prevents completion.
 func unreviewed(s *State) []string {
 	if last := s.Thorough(); needsThoroughReview(s) && (last == nil || !last.Passed || s.reviewedAt != s.workCount) {
@@ -120,7 +133,7 @@ func (s *State) decideGate(against []string) event.Body {
 			g.Reasons = append(g.Reasons, "nothing looked for what must not be true, since it has no check: "+c.Text)
 		}
 	}
-	g.Reasons = append(g.Reasons, s.AllowedFailures()...)
+	g.Reasons = append(append(g.Reasons, s.AllowedFailures()...), s.Uncontained()...)
 	if len(g.Assumed) > 0 {
 		g.Reasons = append(g.Reasons, "accepted without evidence: "+strings.Join(g.Assumed, ", "))
 	}

@@ -232,5 +232,5 @@ func wrong(reason string) runner.Result {
 }
 
 func outcome(o runner.Outcome) runner.Result {
-	return runner.Result{Outcome: o, Reason: string(o), Session: "s", Cost: 300, Priced: "result"}
+	return runner.Result{Outcome: o, Reason: string(o), Session: "s", Cost: 300, Priced: "result", Contained: true}
 }

@@ -163,3 +163,25 @@ func TestVerdictAfterBlockers(t *testing.T) {
 		}
 	}
 }
+
+// A process that the agent left may have answered the checks: the verdict and the task's case in JUnit say so.
+func TestVerdictAfterALeftProcess(t *testing.T) {
+	t.Parallel()
+	s := reporttest.New(t, "", reporttest.Tasks{{"1", "Do it", nil}}, plan.Condition{Text: "it is so"})
+	left := reporttest.PassingResult(10_000)
+	left.Contained = false
+	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("1", 0).EndAttempt("1", left, event.Completed, nil)
+	s.Apply(event.CriteriaStarted{Round: 1})
+	s.Apply(event.CriteriaEnded{Round: 1, Criteria: []event.Criterion{{ID: "C-1", Text: "it is so", Met: true,
+		Verification: event.ExecutionOutput}}})
+	s.Apply(event.GateEnded{Passed: true, ExitSignal: true, Review: "thorough"})
+	end := s.EndRun("complete", 0, "", "").S
+	const said = "a process that the agent left may have answered the checks"
+	if v := report.VerdictOf(end); v.Word != report.Monitor || !slices.Contains(v.Risks, said+": task 1") {
+		t.Errorf("the verdict is %s; %q", v.Word, v.Risks)
+	}
+	r := report.Of(end, nil)
+	if out, err := r.JUnit(); err != nil || !strings.Contains(string(out), said) {
+		t.Errorf("%v: %s", err, out)
+	}
+}

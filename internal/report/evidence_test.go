@@ -18,7 +18,8 @@ func TestUnprovenTask(t *testing.T) {
 	edited := reporttest.PassingResult(1000)
 	edited.Changed = []string{"it.go"}
 	s.StartAttempt("T-001", 0).EndAttempt("T-001", edited, event.Completed, nil)
-	s.StartAttempt("T-002", 0).EndAttempt("T-002", runner.Result{Outcome: runner.Done}, event.Completed, nil)
+	done := runner.Result{Outcome: runner.Done, Contained: true}
+	s.StartAttempt("T-002", 0).EndAttempt("T-002", done, event.Completed, nil)
 	s.Apply(event.GateEnded{Reasons: []string{"nothing shows that task T-002 is done"}, Review: "off",
 		Advice: event.AdviceUnproven})
 	r := report.Of(s.EndRun("failed", 1, "", "").S, nil)

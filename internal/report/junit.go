@@ -12,6 +12,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
 	"wavex/runner"
+	"wavex/scheduler"
 )
 
 // The elements and their order are those of the schema with which Jenkins validates JUnit files.
@@ -209,6 +210,9 @@ func (t *Task) attemptsText() string {
 			b.WriteString(": " + textfmt.Line(a.Reason))
 		}
 		b.WriteByte('\n')
+		if a.Escaped {
+			b.WriteString("  " + scheduler.LeftProcess + "\n")
+		}
 		for _, c := range a.Checks {
 			verdict := "passed"
 			if !c.Passed {

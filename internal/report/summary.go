@@ -106,6 +106,7 @@ type Attempt struct {
 	Charged  bool             `json:"charged"`
 	Worker   string           `json:"worker,omitempty"`  // the machine; "": that of the run
 	Refused  int              `json:"refused,omitempty"` // tool calls that the policy did not let run
+	Escaped  bool             `json:"escaped,omitempty"` // see scheduler.LeftProcess
 	Checks   []check.Evidence `json:"-"`
 	Note     string           `json:"note,omitempty"` // the next step and its reason
 	Counsel  *counsel.Verdict `json:"-"`              // nil: no panel followed
@@ -239,7 +240,7 @@ func lastOf(s *scheduler.State, i int) []Attempt {
 func newAttempt(n int, r runner.Result) Attempt {
 	return Attempt{Number: n, Outcome: r.Outcome, Reason: r.Reason, Detail: r.Detail, Report: r.Report, Started: r.Started,
 		Duration: r.Duration, Cost: r.Cost, Charged: r.Outcome.Charged(), Refused: r.Refused, Worker: r.Worker,
-		Checks: r.Checks}
+		Checks: r.Checks, Escaped: !r.Contained && r.Outcome == runner.Done}
 }
 
 // endedOf returns the attempts that have ended.

@@ -67,9 +67,9 @@ func VerdictOf(s *scheduler.State) Verdict {
 		}
 		v.Risks = append(v.Risks, risk)
 	}
-	if allowed := s.AllowedFailures(); allowed != nil {
+	if said := append(s.AllowedFailures(), s.Uncontained()...); said != nil {
 		caution = max(caution, 1)
-		v.Risks = append(v.Risks, allowed...)
+		v.Risks = append(v.Risks, said...)
 	}
 	if tasks := settingsChangers(s); tasks != nil {
 		caution = max(caution, 1)
