@@ -109,6 +109,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	}
 	t.noteResult(r, b.Status == event.Verified)
 	t.Edited = t.Edited || r.Edited()
+	t.redBefore = t.redBefore || len(r.Checks) > 0 && !r.Vacuous && !r.Unmeasured
 	t.Stuck, t.NotBefore, t.Continue = b.Stuck, b.NotBefore, b.Continue
 	s.delayTask(i, b.NotBefore)
 	if r.Session != "" {

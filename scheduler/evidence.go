@@ -171,10 +171,10 @@ func flakyCheck(r *runner.Result) string {
 	return ""
 }
 
-// failedBefore reports whether the checks are known to have failed before the work: in the quiet directory before the
-// first attempt, or at the end of an earlier one.
+// failedBefore reports whether the checks are known to have failed before the work: before an attempt, whose base may
+// be older than that of the last one, or at the end of an earlier one.
 func (t *Task) failedBefore() bool {
-	return !t.Last.Vacuous && (!t.Last.Unmeasured || t.checksFailed)
+	return t.redBefore || !t.Last.Vacuous && (!t.Last.Unmeasured || t.checksFailed)
 }
 
 // showing returns the strongest row that shows the work of a task, or nil. A criterion that held before shows none.

@@ -48,6 +48,6 @@ func (s *State) undo(i int) {
 	t.RootCause = ""
 	t.Last, t.Earlier = nil, nil
 	t.Advice = nil
-	t.Continue, t.Edited = false, false
+	t.Continue, t.Edited, t.redBefore = false, false, false
 	t.Next = "first"
 }

@@ -62,6 +62,7 @@ type Task struct {
 	Earlier        *event.EarlierTask // completed by an earlier run: up to date, or not decided yet; nil: no
 	ChangedAt      int                // number of the last change by this task, see completion.changeCount; 0: none yet
 	PassedAt       int                // number of the last change after which its checks passed; 0: never
+	redBefore      bool               // its checks failed before one of its attempts
 	checksFailed   bool               // an attempt failed by its checks
 	checksFrom     int                // number of the last change before its checks began
 	IntegratedWave int                // the wave with which it was integrated

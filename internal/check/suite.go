@@ -19,8 +19,8 @@ type suite struct {
 
 // These are the test runners whose outputs are read.
 var suites = []suite{
-	{"go test -v", `(?m)^\s*--- (?:PASS|FAIL|SKIP): `, ``},
-	{"go test", `(?m)^(?:ok  \t\S+\t(?:\(cached\)|[\d.]+s)(?:\tcoverage: .*)?|FAIL\t\S+.*|PASS)$`,
+	{"go test -v", `(?m)^=== RUN  `, ``},
+	{"go test", `(?m)^(?:ok  \t\S+\t(?:\(cached\)|[\d.]+s)(?:\tcoverage: .*)?|FAIL\t\S+.*)$`,
 		`(?m)^(?:\?   \t\S+\t\[no test files\]|ok  \t.*\[no tests to run\]|testing: warning: no tests to run)$`},
 	{"pytest", `(?m)^=* ?\d+ (?:passed|failed|skipped|xfailed|xpassed|errors?)\b.* in [\d.]+s`, `(?m)^=* ?no tests ran\b`},
 	{"unittest", `(?m)^Ran [1-9]\d* tests? in `, `(?m)^Ran 0 tests in `},
