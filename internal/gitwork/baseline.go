@@ -103,10 +103,3 @@ func LoadBaseline(at string) (b Baseline, ok bool) {
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES": strconv.Quote(filepath.Join(at, "objects")),
 	}}, true
 }
-
-func absolute(dir, path string) string {
-	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
-}

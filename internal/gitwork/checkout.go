@@ -116,13 +116,11 @@ func (m *Manager) findCheckout(ctx context.Context) (err error) {
 	if err = m.checkout.readVersion(ctx, m.g); err != nil {
 		return err
 	}
+	m.useFrozenSettings()
 	if m.settings, err = m.g.readSettings(ctx); err != nil {
 		return err
 	}
-	m.g = m.g.withSync(m.settings, m.checkout.version)
-	if m.g.co != nil {
-		m.g.co.g = m.g
-	}
+	m.useGit(m.g.withSync(m.settings, m.checkout.version))
 	return nil
 }
 

@@ -78,6 +78,12 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	if len(diff) == 0 {
 		return noWork, m.g.updateRefs(ctx, ref, t.Base)
 	}
+	t.judged = ""
+	if len(m.liveHooks(g.dir)) > 0 || m.hooksChanged(g.dir) { // they may change the files
+		if t.judged, err = g.output(ctx, "write-tree"); err != nil {
+			return "", err
+		}
+	}
 	if err := m.commitIndex(ctx, g, req); err != nil {
 		return "", err
 	}

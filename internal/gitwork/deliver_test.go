@@ -249,6 +249,7 @@ func TestPushIsCut(t *testing.T) {
 	started := filepath.Join(t.TempDir(), "started")
 	hook := filepath.Join(r.dir, ".git", "hooks", "pre-push")
 	proctest.Script(t, hook, "#!/bin/sh\ntouch "+started+"\nexec sleep 1000\n")
+	r.acceptHooks(m)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go cancelAt(ctx, cancel, started)
 	m.Push(ctx)
@@ -256,6 +257,7 @@ func TestPushIsCut(t *testing.T) {
 		t.Errorf("the push ended with %v, and the warnings %v", context.Cause(ctx), told)
 	}
 	must(t, os.Remove(hook))
+	r.acceptHooks(m)
 	m.Push(t.Context())
 	equal(t, "pushed", r.gitIn(remote, "rev-parse", "wavex/r1"), r.git("rev-parse", "wavex/r1"))
 }

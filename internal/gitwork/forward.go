@@ -45,7 +45,13 @@ func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete b
 		if err := m.beginForward(work); err != nil {
 			return d, err
 		}
-		err := m.g.inAny().run(ctx, "merge", "--ff-only", "-q", d.Commit)
+		g, err := m.forHooks(m.g)
+		if !filepath.IsAbs(m.hooks) { // the merge may bring others
+			g = g.withConfig("core.hooksPath=" + m.frozenPath("run"))
+		}
+		if err == nil {
+			err = g.run(ctx, "merge", "--ff-only", "-q", d.Commit)
+		}
 		if err == nil {
 			d.How, d.Why = "ff", branchName(c.branch)+" was fast-forwarded"
 			return d, m.endForward()

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -122,14 +123,20 @@ func (g git) run(ctx context.Context, args ...string) error {
 	return err
 }
 
-// withConfig returns a copy of g with more settings, NAME=VALUE without quotes. The variable is that of git -c; a git
+// withConfig returns a copy of g with more settings, NAME=VALUE. The variable is that of git -c; a git
 // before 2.31 does not know GIT_CONFIG_COUNT.
 func (g git) withConfig(settings ...string) git {
 	kv := "GIT_CONFIG_PARAMETERS="
 	for _, has := range filterEnv(g.env, kv) {
 		kv = has + " "
 	}
-	return g.withEnv(kv + "'" + strings.Join(settings, "' '") + "'")
+	for i, s := range settings {
+		if i > 0 {
+			kv += " "
+		}
+		kv += "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return g.withEnv(kv)
 }
 
 // withoutHooks returns a copy of g that runs none of the repository's hooks.
@@ -356,4 +363,12 @@ func splitNUL(s string) []string {
 		return nil
 	}
 	return strings.Split(s, "\x00")
+}
+
+// absolute returns a path that git names, which may be relative to dir.
+func absolute(dir, path string) string {
+	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }

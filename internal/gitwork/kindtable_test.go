@@ -23,7 +23,8 @@ const husky = `. "$(dirname "$0")/h"`
 var hookKinds = []kind{
 	{name: "hooks in `.git/hooks`", note: "they run for the commit of each task", check: hookRan,
 		make: func(r *repo) { r.script(".git/hooks/pre-commit", r.logStaged()) }},
-	{name: "`core.hooksPath`, relative and tracked", note: "the hooks of the worktree run, with the edits of the task",
+	{name: "`core.hooksPath`, relative and tracked",
+		note:  "the hooks of the worktree run, as they were when the run began",
 		check: hookRan, make: func(r *repo) {
 			r.script(".githooks/pre-commit", r.logStaged())
 			r.commit(nil)

@@ -282,6 +282,13 @@ func (r *repo) deliver(m *Manager, how string) Delivery {
 	return d
 }
 
+// acceptHooks makes wavex's git run the hooks of now.
+func (r *repo) acceptHooks(m *Manager) {
+	r.t.Helper()
+	must(r.t, os.RemoveAll(m.frozenPath("hooks")))
+	must(r.t, m.freeze(r.t.Context(), r.dir))
+}
+
 func names(cs []Culprit) string {
 	var out []string
 	for _, c := range cs {

@@ -37,7 +37,7 @@ type Manager struct {
 	bundles  *bundles
 	repaired repaired
 	settings settings // of git, as Open found them
-	hooks    string   // the directory of the hooks if worktrees lack it
+	hooks    string   // the directory of the hooks, relative if each working tree has its own
 	hooksDir string   // the directory of the hooks in the checkout
 	signs    bool     // the user's commits are signed
 	notices  []string // see Notices
@@ -66,8 +66,10 @@ type repaired struct {
 
 // usage tells which worktrees are in use and which checks passed. The mu of its Manager guards it.
 type usage struct {
-	stash  map[string]string // the entries of the stash when the session began
-	passed map[string]bool   // checks that passed, by tree and check
+	session   bool              // it may run attempts
+	toldHooks bool              // changed hooks were told
+	stash     map[string]string // the entries of the stash when the session began
+	passed    map[string]bool   // checks that passed, by tree and check
 
 	busy  map[string]bool // tasks with an attempt in their worktree
 	left  map[int]bool    // numbers from whose paths worktrees are being moved away
@@ -368,6 +370,11 @@ func (m *Manager) Close(ctx context.Context) error {
 	var errs []error
 	if m.state.Mode == Worktree && m.checkout.top != "" {
 		errs = append(errs, m.tellStash(ctx), m.parkOverlays(ctx), m.removeUnusedTrees(ctx))
+	}
+	if m.session {
+		if err := m.notePrograms(&m.state, false); err != nil {
+			m.warn(err)
+		}
 	}
 	if m.g.co != nil {
 		m.g.co.close()

@@ -39,7 +39,10 @@ func (m *Manager) noteAttempt(ctx context.Context, t *tree, id, dir string, chec
 			return
 		}
 	}
-	of, err := m.treeOf(ctx, id)
+	of := t.judged
+	if of == "" {
+		of, err = m.treeOf(ctx, id)
+	}
 	for i, c := range checks {
 		if err == nil && evidence[i].Passed {
 			m.notePassed(of, requiredCheck{dir: dir, check: c})

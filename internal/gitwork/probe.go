@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"wavex/internal/lazyregexp"
-	"wavex/internal/plan"
 	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 )
@@ -150,65 +149,51 @@ func (m *Manager) probeFilters(ctx context.Context) error {
 	return nil
 }
 
-// findHooks finds the hooks that git runs by a relative path. Worktrees lack those that git does not track: then the
-// hooks of the checkout run. If the directory of the hooks is missing, or was when the run began, none run.
+// findHooks finds the hooks that git runs. Worktrees lack those that git does not track: then the hooks of the checkout
+// run, else those of the worktree.
 func (m *Manager) findHooks(ctx context.Context) error {
 	path := m.settings.value("core.hookspath")
-	var err error
 	if strings.HasPrefix(path, "~") || strings.HasPrefix(path, "%") { // git expands it
-		path, err = m.g.config(ctx, "--type=path", "core.hooksPath")
+		var err error
+		if path, err = m.g.config(ctx, "--type=path", "core.hooksPath"); err != nil {
+			return err
+		}
 	}
 	m.hooksDir = absolute(m.checkout.top, path)
 	if path == "" {
 		m.hooksDir = filepath.Join(m.checkout.common, "hooks")
 	}
+	m.hooks = m.hooksDir
 	_, missing := os.Stat(m.hooksDir)
 	switch {
-	case err != nil:
-		return err
-	case m.state.NoHooks == m.hooksSetting():
-		if missing == nil {
-			accepted := m.hooksDir
-			if accepted == path {
-				accepted += "/" // the same directory for git, and another setting
-			}
-			m.warn(fmt.Errorf("there were no hooks when the run began, and agents may have made %s: its hooks do not run; "+
-				"to accept them: git config core.hooksPath %s", m.hooksDir, plan.ShellQuote(accepted)))
-		}
-		m.disableHooks()
-		return nil
+	case path == "" || filepath.IsAbs(path):
 	case missing != nil:
-		if m.opts.Setup != "" && (path != "" || m.state.Mode == "") {
-			return nil // setup may make them, see probeTree
+		m.hooks = path
+	default:
+		untracked, err := m.g.output(ctx, "ls-files", "-z", "--others", "--", m.hooksDir)
+		inside, _ := filepath.Rel(m.checkout.common, m.hooksDir)
+		if exitCode(err) < 0 {
+			return err
 		}
-		if path != "" && !m.opts.NoVerify {
-			m.notice("core.hooksPath is %s, which does not exist: no hooks run", path)
+		if err == nil && untracked == "" && !filepath.IsLocal(inside) {
+			m.hooks = path
 		}
-		m.disableHooks()
-		return nil
-	case path == "" || filepath.IsAbs(path) || m.opts.NoVerify:
+	}
+	if missing != nil && path != "" && m.opts.Setup == "" && !m.opts.NoVerify && m.state.Mode == "" {
+		m.notice("core.hooksPath is %s, which does not exist: no hooks run", path)
+	}
+	if m.state.Mode == "" || m.lock == nil { // the probe does it, or nothing runs hooks
 		return nil
 	}
-	dir := m.hooksDir
-	untracked, err := m.g.output(ctx, "ls-files", "-z", "--others", "--", dir)
-	inside, _ := filepath.Rel(m.checkout.common, dir)
-	if exitCode(err) > 0 || untracked != "" || filepath.IsLocal(inside) { // outside of the repository, or not in git
-		m.hooks = dir
-		return nil
-	}
-	return err
+	return m.freeze(ctx, m.checkout.top)
 }
 
-// hookArgs returns the arguments before a git command that runs hooks.
+// hookArgs returns the arguments before a git command that runs hooks of a commit.
 func (m *Manager) hookArgs() []string {
-	dir := m.hooks
 	if m.opts.NoVerify {
-		dir = os.DevNull
+		return []string{"-c", "core.hooksPath=" + os.DevNull}
 	}
-	if dir == "" {
-		return nil
-	}
-	return []string{"-c", "core.hooksPath=" + dir}
+	return nil
 }
 
 // commitHooksHere returns the hooks that a commit runs, or may run in a later session. It says which hooks do not run.
@@ -238,25 +223,18 @@ func (m *Manager) commitHooksHere() (run []string) {
 func (m *Manager) probeTree(ctx context.Context) error {
 	hooks := m.commitHooksHere()
 	if len(hooks) == 0 && !m.settings.matches("remote.", ".promisor") {
-		return nil
+		return m.freeze(ctx, m.checkout.top)
 	}
 	t, err := m.integrationTree(ctx, m.state.Base)
 	if exitCode(err) > 0 {
 		return &Error{NoCheckout, "no worktree can be made: " + err.Error(),
 			"let git fetch what it lacks, or run with --isolation shared"}
 	}
+	if err == nil {
+		err = m.freeze(ctx, m.treePathOf(t))
+	}
 	if err != nil || len(hooks) == 0 {
 		return err
-	}
-	if _, missing := os.Stat(m.hooksDir); missing != nil { // else setup has made it
-		dir, err := m.gitIn(t).output(ctx, "rev-parse", "--git-path", "hooks") // setup may have set another one
-		if err != nil {
-			return err
-		}
-		if _, missing := os.Stat(absolute(m.treePathOf(t), dir)); missing != nil {
-			m.disableHooks()
-			return nil
-		}
 	}
 	if m.opts.NoVerify || slices.Compare(m.checkout.version[:], []int{2, 36}) < 0 { // without git hook
 		return nil

@@ -21,6 +21,7 @@ func TestHooksThatWait(t *testing.T) {
 			m := r.open(o)
 			started := filepath.Join(t.TempDir(), "started")
 			r.script(".git/hooks/"+hook, "touch "+started+"\nexec sleep 1000")
+			r.acceptHooks(m)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			go cancelAt(ctx, func(error) { cancel(errHookProbeTimeout) }, started)
 			var args []string

@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"wavex/internal/proc"
 	"wavex/runner"
 )
 
@@ -34,22 +36,44 @@ func (g git) inAny() git {
 	return g
 }
 
-// forHooks returns g for a command that runs hooks. These may work in repositories of their own, so their environment
-// names none. It returns an error if git would find another repository than when the session began.
+// forHooks returns g for a command that runs hooks, as they were when the run began. These may work in repositories of
+// their own, so their environment names none. It returns an error if git would find another repository than when the
+// session began.
 func (m *Manager) forHooks(g git) (git, error) {
 	now, _ := runner.Repository(resolveLinks(g.dir))
 	if m.repository != "" && resolveLinks(now) != resolveLinks(m.repository) {
 		return g, fmt.Errorf("a file of git for %s, such as commondir, names another repository than %s since the session "+
 			"began", g.dir, m.repository)
 	}
-	return g.inAny(), nil
+	g = g.inAny()
+	for i, e := range g.env {
+		g.env[i] = strings.ReplaceAll(e, " 'core.hooksPath="+os.DevNull+"'", "")
+	}
+	_, paths := runner.Repository(resolveLinks(m.opts.Project))
+	moved := slices.ContainsFunc(paths, func(path string) bool { // an agent may have set another directory
+		was, known := m.state.Programs[path]
+		return known && filepath.Base(path) != "hooks" && was != programDigest(path)
+	})
+	set := m.settings.value("core.hookspath")
+	switch dir := absolute(g.dir, m.hooks); {
+	case m.hooksChanged(g.dir):
+		return g.withConfig("core.hooksPath=" + m.frozenPath("run")), nil
+	case moved || set != "" && !filepath.IsAbs(set) && filepath.IsAbs(m.hooks):
+		return g.withConfig("core.hooksPath=" + dir), nil
+	}
+	return g, nil
 }
 
-// notePrograms records for a session the state of the files in which git finds programs to run: its hooks and its
-// configuration. It warns of changes since the last session of the run, whose agents may have made them. It returns an
-// *Error if there is a commondir file since then: git makes none in a repository that exists.
+// notePrograms records for a session the state of the files in which git finds programs to run: its hooks, its
+// configuration and that of the user. It warns of changes since the last session of the run began, whose agents may
+// have made them. It returns an *Error if there is a commondir file since then: git makes none in a repository that
+// exists.
 func (m *Manager) notePrograms(old *savedState, session bool) error {
 	_, paths := runner.Repository(resolveLinks(m.opts.Project))
+	env := func(name, other string) string {
+		return cmp.Or(proc.Getenv(m.opts.Env, name), proc.Getenv(m.opts.Env, "HOME")+other)
+	}
+	paths = append(paths, env("GIT_CONFIG_GLOBAL", "/.gitconfig"), env("XDG_CONFIG_HOME", "/.config")+"/git/config")
 	now, changed := map[string]string{}, []string(nil)
 	for _, path := range paths {
 		now[path] = programDigest(path)
@@ -65,7 +89,7 @@ func (m *Manager) notePrograms(old *savedState, session bool) error {
 		}
 	}
 	if session {
-		m.state.Programs = now
+		m.state.Programs, m.session = now, true
 	}
 	if len(changed) > 0 {
 		m.warn(fmt.Errorf("since the last session began, files changed in which git finds programs to run, and agents may "+
@@ -99,20 +123,4 @@ func programDigest(path string) string {
 		digest = "hooks " + hex.EncodeToString(sum[:])
 	}
 	return digest
-}
-
-// hooksSetting returns the setting that names the directory of the hooks.
-func (m *Manager) hooksSetting() string {
-	return "core.hooksPath=" + m.settings.value("core.hookspath")
-}
-
-// disableHooks makes git run no hooks, also in later sessions of the run with this setting: the directory is missing,
-// and no wall can close it to agents.
-func (m *Manager) disableHooks() {
-	m.state.NoHooks = m.hooksSetting()
-	m.g = m.g.withoutHooks()
-	if m.g.co != nil {
-		m.g.co.close()
-		m.g.co.g = m.g
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/plan"
 	"wavex/internal/proc/proctest"
 	"wavex/runner"
 )
@@ -127,7 +128,8 @@ func TestChangedProgramsAreTold(t *testing.T) {
 		{Open, nil, ""}, {Open, nil, ""},
 		{Reattach, func() { r.git("config", "x.y", "z") }, ".git/config"}, {Open, nil, ".git/config"}, {Open, nil, ""},
 		{Open, func() { must(t, os.Chmod(filepath.Join(hooks, "pre-push"), 0o755)) }, ".git/hooks"},
-		{Open, func() { must(t, os.Remove(filepath.Join(hooks, "post-merge"))); link("two") }, ".git/hooks"}, {Open, nil, ""},
+		{Open, func() { must(t, os.Remove(filepath.Join(hooks, "post-merge"))); link("two") }, ".git/hooks"},
+		{Open, nil, "as they were"},
 	} {
 		if c.change != nil {
 			c.change()
@@ -232,10 +234,8 @@ func TestHooksMadeInARun(t *testing.T) {
 				dir = filepath.Join(r.dir, c.path)
 				r.git("config", "core.hooksPath", c.path)
 			}
-			accepted := dir
 			if c.set {
 				r.git("config", "core.hooksPath", dir)
-				accepted += "/"
 			}
 			var said []string
 			o := r.options("r1")
@@ -264,7 +264,8 @@ func TestHooksMadeInARun(t *testing.T) {
 			o.NoVerify = c.noVerify
 			session(Open, func(m *Manager) { work(m, "x", 1) })
 			o.NoVerify = false
-			accept := "git config core.hooksPath " + accepted
+			frozen := filepath.Join(o.Loop.Worktree("r1", "git"), "start", "hooks")
+			accept := "rm -r " + frozen
 			told := session(Reattach, func(m *Manager) { equal(t, "delivery", r.deliver(m, "ff").How, "ff") })
 			if c.path == "" && !strings.Contains(told, accept) {
 				t.Errorf("the delivery says %q, and not %q", told, accept)
@@ -275,7 +276,7 @@ func TestHooksMadeInARun(t *testing.T) {
 			if _, err := os.Stat(ran); err == nil {
 				t.Error("git ran a hook that was not there when the run began")
 			}
-			r.git("config", "core.hooksPath", accepted)
+			must(t, os.RemoveAll(frozen))
 			session(Open, func(m *Manager) { work(m, "z", 3) })
 			if _, err := os.Stat(ran); err != nil {
 				t.Error("git ran no accepted hook:", err)
@@ -303,4 +304,73 @@ func TestHooksOfSetupNotVerified(t *testing.T) {
 			t.Errorf("with NoVerify %v: the hook ran: %v", o.NoVerify, err == nil)
 		}
 	}
+}
+
+// wavex's commits run the hooks and use the settings that were there when the run began, whatever tasks make of them.
+func TestHooksOfATask(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		path   string // of the hooks when the run began
+		change func(r *repo, tree, evil string)
+		told   string
+	}{
+		"changed": {".git/hooks", func(r *repo, _, evil string) { writeHooks(t, r.dir+"/.git/hooks", evil) }, ".git/hooks"},
+		"in a worktree": {".githooks", func(_ *repo, tree, evil string) { writeHooks(t, tree+"/.githooks", evil) },
+			".githooks"},
+		"another path": {".git/hooks", func(r *repo, _, _ string) { r.git("config", "core.hooksPath", "/evil") },
+			".git/config"},
+		"a path for all": {".git/hooks", func(r *repo, _, _ string) {
+			r.git("config", "--global", "core.hooksPath", "/evil")
+		}, "gitconfig"},
+		"a filter for all": {".git/hooks", func(r *repo, tree, evil string) {
+			r.git("config", "--global", "filter.evil.clean", "touch "+evil)
+			r.write(tree, files{".gitattributes": "* filter=evil\n"})
+		}, "gitconfig"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, files{"a": "1\n"})
+			ran, evil := filepath.Join(t.TempDir(), "ran"), filepath.Join(t.TempDir(), "evil")
+			r.script(c.path+"/pre-commit", "echo ran >>"+ran)
+			if c.path == ".githooks" {
+				r.commit(nil)
+				r.git("config", "core.hooksPath", c.path)
+			}
+			var said []string
+			o := r.options("r1")
+			o.Warn = func(err error) { said = append(said, err.Error()) }
+			m, err := Open(t.Context(), o)
+			must(t, err)
+			must(t, os.Remove(ran)) // of the trial
+			res := r.ask(m, runner.Request{Task: "x", Attempt: 1}, func(tree string, _ runner.Request) error {
+				r.write(tree, files{"b": "2\n"})
+				c.change(r, tree, evil)
+				return nil
+			})
+			equal(t, "outcome", res.Outcome, runner.Done)
+			r.integrate(m, 1, "x: ")
+			must(t, m.Close(t.Context()))
+			if _, err := os.Stat(evil); err == nil {
+				t.Error("git ran what a task made")
+			}
+			if _, err := os.Stat(ran); err != nil {
+				t.Error("git did not run the hook that was there before:", err)
+			}
+			if all := strings.Join(said, "\n"); !strings.Contains(all, c.told) {
+				t.Errorf("the run says %q, and not %q", all, c.told)
+			}
+		})
+	}
+}
+
+// The tree that a hook of the user changes is not the one that was judged: the checks run again on it.
+func TestHookChangesTheTree(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	r.script(".git/hooks/pre-commit", "test ! -e b || { echo formatted >b; git add b; }")
+	m := r.open(r.options("r1"))
+	check := plan.Check{Run: "grep 2 b"}
+	res := r.ask(m, runner.Request{Task: "x", Attempt: 1, Checks: []plan.Check{check}}, r.edits(files{"b": "2\n"}))
+	equal(t, "outcome", res.Outcome, runner.Done)
+	equal(t, "culprits", names(r.integrate(m, 1, "x: grep 2 b").Culprits), "x red")
 }

@@ -2,6 +2,7 @@ package gitwork
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,16 +16,17 @@ import (
 // This file keeps agents in worktrees from the stash, which all worktrees of a repository share: one would pop the
 // entry of another. Their git gets a hook that refuses new entries, beside the hooks of the repository.
 
-// chainedHook runs a hook of the repository.
+// chainedHook runs a hook of the repository, which may work in others: it inherits no setting.
 const chainedHook = `#!/bin/sh
+unset GIT_CONFIG_PARAMETERS
 hook=%s
 [ ! -x "$hook" ] || exec "$hook" "$@"
 `
 
-// stashHook refuses to change the stash, except for a hook of a commit, such as that of lint-staged.
+// stashHook refuses to change the stash. Other hooks, such as lint-staged, may do so.
 const stashHook = `#!/bin/sh
 all=$(cat)
-case "$1$GIT_INDEX_FILE $all
+case "$1 $all
 " in "prepared "*" refs/stash
 "*)
 	echo "wavex: all worktrees share the stash, so tasks cannot use it: commit, and git reset --soft HEAD~1 later" >&2
@@ -34,29 +36,31 @@ hook=%s
 [ ! -x "$hook" ] || printf '%%s\n' "$all" | "$hook" "$@"
 `
 
+// chainHooks makes a directory of hooks that run those of another one.
+func chainHooks(dir, of string) error {
+	err := safefile.RemoveAll(dir)
+	err = errors.Join(err, safefile.MkdirAll(dir, 0o700))
+	known, _ := os.ReadDir(of) // there may be none
+	for _, e := range known {
+		if !strings.Contains(e.Name(), ".") { // else a sample
+			err = errors.Join(err, chainHook(chainedHook, dir, of, e.Name()))
+		}
+	}
+	return err
+}
+
+func chainHook(text, dir, of, name string) error {
+	text = fmt.Sprintf(text, plan.ShellQuote(filepath.Join(of, name)))
+	return safefile.Write(filepath.Join(dir, name), []byte(text), 0o700)
+}
+
 // makeAgentHooks makes the directory of the hooks of agents' git, and the file of settings that names it.
 func (m *Manager) makeAgentHooks() error {
 	dir := m.opts.Loop.Worktree(m.opts.Run, "git")
 	hooks := filepath.Join(dir, "hooks")
-	if err := safefile.RemoveAll(hooks); err != nil {
+	err := chainHooks(hooks, m.hooksDir)
+	if err = errors.Join(err, chainHook(stashHook, hooks, m.hooksDir, "reference-transaction")); err != nil {
 		return err
-	}
-	if err := safefile.MkdirAll(hooks, 0o700); err != nil {
-		return err
-	}
-	texts := map[string]string{}
-	known, _ := os.ReadDir(m.hooksDir) // there may be none
-	for _, e := range known {
-		if !strings.Contains(e.Name(), ".") { // else a sample
-			texts[e.Name()] = chainedHook
-		}
-	}
-	texts["reference-transaction"] = stashHook
-	for name, text := range texts {
-		text = fmt.Sprintf(text, plan.ShellQuote(filepath.Join(m.hooksDir, name)))
-		if err := safefile.Write(filepath.Join(hooks, name), []byte(text), 0o700); err != nil {
-			return err
-		}
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(filepath.ToSlash(hooks))
 	return safefile.Write(filepath.Join(dir, "config"), []byte("[core]\n\thooksPath = \""+quoted+"\"\n"), 0o600)
@@ -65,8 +69,9 @@ func (m *Manager) makeAgentHooks() error {
 // agentGit returns the GIT_CONFIG_PARAMETERS of agents.
 func (m *Manager) agentGit() string {
 	common := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(filepath.ToSlash(m.checkout.common))
-	return "'" + strings.ReplaceAll("includeIf.gitdir:"+common+"/worktrees/.path="+
-		filepath.ToSlash(m.opts.Loop.Worktree(m.opts.Run, "git")+"/config"), "'", `'\''`) + "'"
+	setting := git{}.withConfig("includeIf.gitdir:" + common + "/worktrees/.path=" +
+		filepath.ToSlash(m.opts.Loop.Worktree(m.opts.Run, "git")+"/config"))
+	return strings.TrimPrefix(setting.env[0], "GIT_CONFIG_PARAMETERS=")
 }
 
 // stashEntries returns the entries of the stash by id, with their messages.

@@ -27,14 +27,12 @@ type savedState struct {
 	Overlay bool   `json:"overlay,omitempty"` // the worktrees are overlay mounts
 	Temp    string `json:"temp,omitempty"`    // folder of the slots' TMPDIRs
 	// Programs are the digests of the files in which git found programs to run when the last session began, by path.
-	Programs map[string]string `json:"programs,omitempty"`
-	// NoHooks is the setting, see hooksSetting, whose directory of hooks did not exist; "": it did.
-	NoHooks string             `json:"no_hooks,omitempty"`
-	Forward *forward           `json:"forward,omitempty"` // the fast-forward under way
-	CutOff  time.Time          `json:"cut_off,omitzero"`  // that of a session before, of which a lock may be left
-	Trees   []*tree            `json:"trees,omitempty"`
-	Parked  []*tree            `json:"parked,omitempty"` // of tasks whose worktree another task has taken over
-	Waves   []savedIntegration `json:"waves,omitempty"`
+	Programs map[string]string  `json:"programs,omitempty"`
+	Forward  *forward           `json:"forward,omitempty"` // the fast-forward under way
+	CutOff   time.Time          `json:"cut_off,omitzero"`  // that of a session before, of which a lock may be left
+	Trees    []*tree            `json:"trees,omitempty"`
+	Parked   []*tree            `json:"parked,omitempty"` // of tasks whose worktree another task has taken over
+	Waves    []savedIntegration `json:"waves,omitempty"`
 }
 
 // savedIntegration is one integration.

@@ -35,8 +35,9 @@ type tree struct {
 	// Commit has the contents of the worktree of a task that does without one; see park.go.
 	Commit string `json:"commit,omitempty"`
 
-	inUse   bool // somebody works in it or changes it
-	settled bool // its task was settled while another task took it over
+	judged  string // git's id of the files with which the last attempt ended, before hooks changed them
+	inUse   bool   // somebody works in it or changes it
+	settled bool   // its task was settled while another task took it over
 }
 
 // errTreeGone means that a worktree's directory does not exist any more.
