@@ -14,13 +14,15 @@ func TestRanNothing(t *testing.T) {
 		output, suite, before string
 		nothing               bool
 	}{
-		"go":                  {"ok  \twavex/a\t0.012s\n", "go test", "", false},
-		"go, cached":          {"ok  \twavex/a\t(cached)\n?   \twavex/b\t[no test files]\n", "go test", "", false},
-		"go, red":             {"--- FAIL: TestA (0.00s)\nFAIL\nFAIL\twavex/a\t0.01s\n", "go test", "", false},
-		"go, no files":        {"?   \twavex/a\t[no test files]\n", "", "", true},
-		"go, no test":         {"ok  \twavex/a\t0.002s [no tests to run]\n", "", "", true},
-		"go, one folder":      {"testing: warning: no tests to run\nPASS\nok  \twavex/a\t0.002s [no tests to run]\n", "", "", true},
-		"go -v":               {"=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\nok  \twavex/a\t0.01s\n", "go test -v", "", false},
+		"go":           {"ok  \twavex/a\t0.012s\n", "go test", "", false},
+		"go, cached":   {"ok  \twavex/a\t(cached)\n?   \twavex/b\t[no test files]\n", "go test", "", false},
+		"go, red":      {"--- FAIL: TestA (0.00s)\nFAIL\nFAIL\twavex/a\t0.01s\n", "go test", "", false},
+		"go, no files": {"?   \twavex/a\t[no test files]\n", "", "", true},
+		"go, no test":  {"ok  \twavex/a\t0.002s [no tests to run]\n", "", "", true},
+		"go, one folder": {"testing: warning: no tests to run\nPASS\n" +
+			"ok  \twavex/a\t0.002s [no tests to run]\n", "", "", true},
+		"go -v": {"=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\n" +
+			"ok  \twavex/a\t0.01s\n", "go test -v", "", false},
 		"go, green after red": {"ok  \twavex/a\t0.01s\n", "go test", "go test", false},
 		"go -v, ended early":  {"ok  \twavex/a\t0.002s\n", "go test", "go test -v", true},
 		"pytest":              {"..\n2 passed in 0.01s\n", "pytest", "", false},
