@@ -33,7 +33,7 @@ type ReviewCase struct {
 	LogDir     string
 }
 
-// Doubt is a file on which checks rest and that a task changed without declaring it.
+// Doubt says why the checks of a task do not show it. File is a changed file on which the pass rests; "": of the task.
 type Doubt struct {
 	Task, File, Why string
 }

@@ -276,7 +276,7 @@ func TestPromptOfAReviewer(t *testing.T) {
 		_, asked := reviewedCase(t, c, nothing)
 		q := asked[0]
 		for _, want := range []string{"make it fast", "- T-001: the cache", "- C-1: it is fast", "- no new table",
-			"- a.go:3: the cache grows", "- a lock is lost", "- T-001 changed b_test.go: a check rests on it"} {
+			"- a.go:3: the cache grows", "- a lock is lost", "- T-001, b_test.go: a check rests on it"} {
 			if !strings.Contains(q.Prompt, want) {
 				t.Errorf("%s: the prompt lacks %q", mode, want)
 			}

@@ -1,7 +1,5 @@
 package counsel
 
-import "fmt"
-
 // This file builds the prompt of a reviewer.
 
 // reviewBrief returns the case as a prompt. The diff comes last and has the most room.
@@ -10,9 +8,13 @@ func reviewBrief(c ReviewCase, room int) string {
 	if c.Mode == Light {
 		head = "review of one wave's changes; the run goes on meanwhile.\n"
 	}
-	doubts, files := make([]string, len(c.Doubts)), make([]string, len(c.Doubts))
-	for i, d := range c.Doubts {
-		doubts[i], files[i] = fmt.Sprintf("%s changed %s: %s", d.Task, d.File, d.Why), d.File
+	var doubts, files []string
+	for _, d := range c.Doubts {
+		if d.File == "" {
+			doubts = append(doubts, d.Task+": "+d.Why)
+			continue
+		}
+		doubts, files = append(doubts, d.Task+", "+d.File+": "+d.Why), append(files, d.File)
 	}
 	first, rest := splitDiff(c.Diff, files)
 	return head + fence([]section{
@@ -22,7 +24,7 @@ func reviewBrief(c ReviewCase, room int) string {
 		{"must not happen", bulletList(c.MustNot), 1500},
 		{"blockers that quick reviews claimed, not confirmed", findingLines(c.Candidates), 3000},
 		{"open blockers of earlier rounds; others are asked whether they are resolved", findingLines(c.Open), 3000},
-		{"tests and the like that were changed without leave: do they still show as much? look at them first",
+		{"tasks that their checks do not show: look at them first, by name",
 			bulletList(doubts), 3000},
 		{"changes", first + rest, room},
 	})

@@ -75,6 +75,9 @@ func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
 	return b, nil
 }
 
+// isSecret reports whether a content has secrets, which are not kept.
+func (t *attempt) isSecret(text []byte) bool { return t.redact(string(text)) != string(text) }
+
 func (t *attempt) newBaseline() baseline {
 	return baseline{Guards: guardDigests(t.req.Dir, t.req.Guards), Protected: t.req.Protect.digests(t.req.Dir)}
 }
@@ -128,12 +131,12 @@ func (b *baseline) takeTree(ctx context.Context, t *attempt) {
 		return
 	}
 	root, store := t.req.Trees.root(t.req.Dir), t.store()
-	tree, err := t.Lister.First(ctx, root, t.env)
+	tree, inGit, err := t.Lister.First(ctx, root, t.env)
 	if err != nil {
 		return
 	}
 	if kept, err := t.Lister.Put(store, tree); err == nil {
-		store.Keep(ctx, root, tree, func(text []byte) bool { return t.redact(string(text)) != string(text) })
+		store.Keep(root, tree, inGit, t.isSecret)
 		b.Tree, b.tree = &kept, tree
 	}
 }

@@ -58,9 +58,7 @@ func (b baseline) withOutsideChanges(ctx context.Context, t *attempt) baseline {
 	}
 	if now, err := t.list(ctx, b); err == nil {
 		adopted := b.tree.With(l.AfterTree).Changes(now)
-		t.store().Keep(ctx, t.req.Trees.root(t.req.Dir), adopted, func(text []byte) bool {
-			return t.redact(string(text)) != string(text)
-		})
+		t.store().Keep(t.req.Trees.root(t.req.Dir), adopted, nil, t.isSecret)
 		b.tree = b.tree.With(adopted)
 	}
 	return b
@@ -79,7 +77,10 @@ func (b baseline) saveFinalState(first baseline, t *attempt) {
 		l.AfterProtected = diffDigests(b.Protected, t.req.Protect.digests(t.req.Dir))
 	}
 	if b.tree != nil {
-		now, err := t.list(context.Background(), b)
+		now, err := t.now, error(nil)
+		if now == nil { // the attempt did not get so far
+			now, err = t.list(context.Background(), b)
+		}
 		if err != nil {
 			return
 		}

@@ -104,6 +104,7 @@ type attempt struct {
 
 	digests    map[string]string // of the declared files, as in Result.Digests
 	surplus    filetree.Tree     // the states from before of the changed files that the task does not declare
+	now        filetree.Tree     // after the turn; nil: not known
 	uncompared string            // why the files were not compared
 }
 
@@ -231,7 +232,7 @@ func (t *attempt) judge(ctx context.Context, before baseline, v classification, 
 	t.res.Changed, t.digests = before.changed(t.req.Dir, t.req.Files)
 	w.changed, w.edited = t.res.Changed, len(t.res.Surplus) > 0
 	w.denials = slices.Concat(t.res.Denials, t.absent)
-	w.present = t.req.Reviewed && arePresent(t.req.Files, t.digests)
+	w.present = (t.req.Reviewed || t.req.Command != "") && arePresent(t.req.Files, t.digests)
 	if v = classifyWork(w); v.outcome != Done {
 		return v
 	}

@@ -141,7 +141,7 @@ type Request struct {
 	Closed []string `json:"closed,omitempty"`
 	// Trees makes the runner compare the files of the project; nil: it does not.
 	Trees *Trees `json:"trees,omitempty"`
-	// Reviewed means that a reviewer looks at the work later: if all is there already, the attempt may change nothing.
+	// Reviewed means that a reviewer looks at the work later: an agent may change nothing if all is there already.
 	Reviewed bool `json:"reviewed,omitempty"`
 
 	// Env is set in the environment of all processes of the attempt, such as the resources of its

@@ -51,6 +51,7 @@ func (t *attempt) compare(ctx context.Context, before baseline) {
 		t.uncompared = err.Error()
 		return
 	}
+	t.now = now
 	own := t.declared()
 	t.surplus = filetree.Tree{}
 	for file := range before.tree.Changes(now) {

@@ -91,9 +91,9 @@ func TestChanges(t *testing.T) {
 			t.Run(fmt.Sprint(step, "/git ", git), func(t *testing.T) {
 				t.Parallel()
 				dir, l, s := project(t, git, files), &filetree.Lister{}, store(t)
-				was, err := l.First(t.Context(), dir, os.Environ())
+				was, inGit, err := l.First(t.Context(), dir, os.Environ())
 				testrepo.Must(t, err)
-				s.Keep(t.Context(), dir, was, func([]byte) bool { return false })
+				s.Keep(dir, was, inGit, func([]byte) bool { return false })
 				out, err := shell(dir, c.do)
 				if err != nil {
 					t.Fatalf("%v: %s", err, out)
@@ -119,9 +119,9 @@ func TestCopy(t *testing.T) {
 		testrepo.Must(t, os.Chmod(filepath.Join(dir, "run.sh"), 0o755))
 		testrepo.Must(t, os.Symlink("a", filepath.Join(dir, "link")))
 		l, s := &filetree.Lister{}, store(t)
-		was, err := l.First(t.Context(), dir, s.Env)
+		was, inGit, err := l.First(t.Context(), dir, s.Env)
 		testrepo.Must(t, err)
-		s.Keep(t.Context(), dir, was, func([]byte) bool { return false })
+		s.Keep(dir, was, inGit, func([]byte) bool { return false })
 		out, err := shell(dir, "echo x > a; echo x > run.sh; rm gone link; echo x > link; echo x > dirty; echo x > new")
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -132,7 +132,7 @@ func TestCopy(t *testing.T) {
 		}
 		to := filepath.Join(t.TempDir(), "copy")
 		testrepo.Must(t, s.Copy(t.Context(), dir, to, back))
-		now, err := (*filetree.Lister)(nil).First(t.Context(), to, s.Env)
+		now, _, err := (*filetree.Lister)(nil).First(t.Context(), to, s.Env)
 		testrepo.Must(t, err)
 		if git {
 			maps.DeleteFunc(was, func(name string, _ filetree.State) bool { return strings.HasPrefix(name, "node_modules") })
@@ -154,9 +154,9 @@ func TestCopy(t *testing.T) {
 func TestKept(t *testing.T) {
 	t.Parallel()
 	dir, l, s := project(t, false, testrepo.Files{"a": "secret", "b": "open"}), &filetree.Lister{}, store(t)
-	was, err := l.First(t.Context(), dir, s.Env)
+	was, inGit, err := l.First(t.Context(), dir, s.Env)
 	testrepo.Must(t, err)
-	s.Keep(t.Context(), dir, was, func(text []byte) bool { return string(text) == "secret" })
+	s.Keep(dir, was, inGit, func(text []byte) bool { return string(text) == "secret" })
 	if _, err := s.Content(t.Context(), dir, was["a"]); err == nil {
 		t.Error("a secret is kept")
 	}
@@ -201,7 +201,7 @@ func TestListIsBounded(t *testing.T) {
 	stop := errors.New("stop")
 	cancel(stop)
 	dir := project(t, false, testrepo.Files{"a": "1"})
-	if _, err := (&filetree.Lister{}).First(ctx, dir, os.Environ()); !errors.Is(err, stop) {
+	if _, _, err := (&filetree.Lister{}).First(ctx, dir, os.Environ()); !errors.Is(err, stop) {
 		t.Error(err)
 	}
 }

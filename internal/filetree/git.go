@@ -4,51 +4,85 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"wavex/internal/proc"
 )
 
 // ignoredState marks a file or directory that git ignores, and whose content does not count.
 const ignoredState = State("ignored")
 
-// git returns the output of a git command that reads. Programs that the configuration names do not run.
+// git returns the output of a git command that reads, to which it gives in. Programs that the configuration names do
+// not run. An exit code above 1 is an error.
 func git(ctx context.Context, dir string, env []string, in string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" +
-		os.DevNull}, args...)...)
-	cmd.Dir, cmd.Env, cmd.Stdin = dir, append(env[:len(env):len(env)], "GIT_OPTIONAL_LOCKS=0"), strings.NewReader(in)
+	argv := append([]string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)
 	var out bytes.Buffer
-	cmd.Stdout = &out
-	err := cmd.Run()
-	return out.String(), err
+	p, err := proc.Start(proc.Spec{Argv: argv, Dir: dir, Env: append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0"),
+		Stdin: true, Combined: io.Discard, Stdout: &out, EndsOnTerm: true})
+	if err != nil {
+		return "", err
+	}
+	defer context.AfterFunc(ctx, func() { p.Stop(time.Second) })()
+	_, _ = io.WriteString(p.Stdin, in) // a git that does not read it has failed
+	_ = p.Stdin.Close()
+	if exit := p.Wait(); exit.Code < 0 || exit.Code > 1 {
+		return "", fmt.Errorf("git %s: exit code %d", args[0], exit.Code)
+	}
+	return out.String(), context.Cause(ctx)
 }
 
-// gitTree returns the names of the files that count, with the state "", and of the ignored ones. An error means that
-// the directory is in no repository, or that git is missing.
-func gitTree(ctx context.Context, root string, env []string) (Tree, error) {
+// gitTree returns the names of the files that count, with the state "", and of the ignored ones, and the ids of the
+// contents that git has. The tree is nil if the directory is in no repository.
+func gitTree(ctx context.Context, root string, env []string) (Tree, map[string]bool, error) {
 	const rules = "--exclude-per-directory=.gitignore"
-	files, err := git(ctx, root, env, "", "ls-files", "-z", "--cached", "--others", rules)
+	if !inRepository(root) {
+		return nil, nil, nil
+	}
+	files, err := git(ctx, root, env, "", "ls-files", "-z", "--stage", "--others", rules)
 	if err != nil || files == "" {
-		return nil, err
+		return nil, nil, err
 	}
 	ignored, err := git(ctx, root, env, "", "ls-files", "-z", "--others", "--ignored", "--directory", rules)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	t := Tree{}
+	t, blobs := Tree{}, map[string]bool{}
 	for _, name := range splitNUL(ignored) {
 		t[strings.TrimSuffix(name, "/")] = ignoredState
 	}
-	for _, name := range splitNUL(files) {
+	for _, entry := range splitNUL(files) { // "100644 ID 0\tNAME", or the name of a file that git does not know
+		about, name, tracked := strings.Cut(entry, "\t")
+		if fields := strings.Fields(about); tracked && len(fields) == 3 {
+			blobs[fields[1]] = true
+		} else {
+			name = entry
+		}
 		t[strings.TrimSuffix(name, "/")] = ""
 	}
 	maps.DeleteFunc(t, func(name string, _ State) bool { return isOwn(name) })
 	t["."] = ignoredState // the mark of a repository, whose rules hold
-	return t, nil
+	return t, blobs, nil
+}
+
+// inRepository reports whether git may find a repository, without starting it.
+func inRepository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // rules are the .gitignore files of a tree, in a repository of their own.
@@ -84,18 +118,17 @@ func (r *rules) ignore(ctx context.Context, env, names []string) (map[string]boo
 	if r.dir == "" || len(names) == 0 {
 		return nil, nil
 	}
-	at := filepath.Join(r.dir, "git")
-	if _, err := os.Stat(at); err != nil {
-		if _, err := git(ctx, r.dir, env, "", "init", "-q", "--bare", "--template=", at); err != nil {
-			return nil, err
-		}
+	at := filepath.Join(r.dir, "git") // an empty repository
+	err := errors.Join(os.MkdirAll(filepath.Join(at, "objects"), 0o700), os.MkdirAll(filepath.Join(at, "refs"), 0o700),
+		os.WriteFile(filepath.Join(at, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
+	if err != nil {
+		return nil, err
 	}
 	// A rule for directories matches the files in them.
 	ask := strings.Join(names, "\x00") + "\x00" + strings.Join(names, "/x\x00") + "/x\x00"
 	out, err := git(ctx, filepath.Join(r.dir, "tree"), env, ask, "--git-dir="+at, "--work-tree=.", "check-ignore", "-z",
 		"--no-index", "--stdin")
-	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: none
+	if err != nil {
 		return nil, err
 	}
 	all := map[string]bool{}

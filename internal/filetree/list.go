@@ -20,22 +20,24 @@ const (
 var ErrTooLarge = errors.New("the project is too large to compare its files")
 
 // First returns the tree of the directory root. In a git repository it has the tracked files and those that no
-// .gitignore excludes, elsewhere all files but those of known caches. env is the environment of git.
-func (l *Lister) First(ctx context.Context, root string, env []string) (Tree, error) {
+// .gitignore excludes, elsewhere all files but those of known caches. env is the environment of git. inGit are the
+// digests of the contents that git has.
+func (l *Lister) First(ctx context.Context, root string, env []string) (t Tree, inGit map[string]bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, ErrTooLarge)
 	defer cancel()
-	t, err := gitTree(ctx, root, env)
+	t, inGit, err = gitTree(ctx, root, env)
 	if err != nil || len(t) == 0 { // no repository, or one that ignores the directory
-		return l.walk(ctx, root, Tree{}, func([]string) (map[string]bool, error) { return nil, nil })
+		t, err = l.walk(ctx, root, Tree{}, func([]string) (map[string]bool, error) { return nil, nil })
+		return t, nil, err
 	}
 	for name, state := range t {
 		if err := context.Cause(ctx); err != nil {
-			return nil, err
+			return nil, nil, err
 		} else if state == "" {
 			t[name] = l.state(filepath.Join(root, filepath.FromSlash(name)))
 		}
 	}
-	return t, nil
+	return t, inGit, nil
 }
 
 // Again returns the present tree of the directory root, whose tree was known before. What counts is decided by the

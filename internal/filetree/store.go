@@ -77,19 +77,12 @@ func (s Store) Get(k Kept) (Tree, error) {
 
 // Keep stores the contents of the files of a tree of root that git does not have. isSecret reports whether a content
 // must not be stored. A file that is not stored has no earlier content.
-func (s Store) Keep(ctx context.Context, root string, t Tree, isSecret func([]byte) bool) {
+func (s Store) Keep(root string, t Tree, inGit map[string]bool, isSecret func([]byte) bool) {
 	known := map[string]bool{}
-	if entries, err := git(ctx, root, s.Env, "", "ls-files", "-z", "--stage", "--full-name"); err == nil {
-		for _, e := range splitNUL(entries) { // "100644 DIGEST 0\tNAME"
-			if fields := bytes.Fields([]byte(e)); len(fields) > 1 {
-				known[string(fields[1])] = true
-			}
-		}
-	}
 	sum := 0
 	for name, state := range t {
 		digest := state.Digest()
-		if digest == "" || known[digest] || sum > maxContents {
+		if digest == "" || inGit[digest] || known[digest] || sum > maxContents {
 			continue
 		}
 		known[digest] = true

@@ -69,8 +69,9 @@ var once = []struct {
 		"internal/plan/convert/importedplan.go": "of a title between words; plans do not import textfmt",
 	}},
 	{"the start of git", `(program = |\{)"git"`, map[string]string{
-		"internal/gitwork/git.go": "for all work",
-		"internal/doctor/host.go": "it looks for git as for the other programs, with their time limit",
+		"internal/gitwork/git.go":  "for all work",
+		"internal/doctor/host.go":  "it looks for git as for the other programs, with their time limit",
+		"internal/filetree/git.go": "it reads two listings; attempts do not import gitwork, which hands them out",
 	}},
 	{"the answer whether a person is there", `\.IsTerminal\(`, map[string]string{
 		"cmd/terminal.go": "for all commands",

@@ -159,7 +159,7 @@ func TestPrepareReview(t *testing.T) {
 		Rests: []string{"b.go"}}
 	h.PrepareReview(s, event.ReviewStarted{N: 2, Mode: counsel.Thorough, Round: 1})(t.Context())
 	for name, q := range who.questions {
-		if !strings.Contains(q.Prompt, "- b changed b.go: its checks pass only with this change, which it") ||
+		if !strings.Contains(q.Prompt, "- b, b.go: its checks pass only with this change") ||
 			strings.Contains(q.Prompt, "changed plan.json") ||
 			strings.Index(q.Prompt, "package b") > strings.Index(q.Prompt, "package a") {
 			t.Errorf("the doubtful change is not first:\n%s", q.Prompt)

@@ -47,7 +47,7 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 			continue
 		}
 		c.Tasks = append(c.Tasks, t.ID+" "+cmp.Or(t.Subject, t.Command))
-		c.Doubts = append(c.Doubts, doubtsAbout(t, s.Tasks[i].Last)...)
+		c.Doubts = append(c.Doubts, doubtsAbout(t, &s.Tasks[i])...)
 		c.Aspects = append(c.Aspects, t.Aspects...)
 	}
 	c.Files = h.withoutOutputs(taskFiles(s, e.Wave))
@@ -92,14 +92,24 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 	}
 }
 
-// doubtsAbout returns the undeclared changes on which the pass of a task's checks rests, as paths of the project.
-func doubtsAbout(t *plan.Task, last *runner.Result) (out []counsel.Doubt) {
-	if last == nil {
+// doubtsAbout says why the checks of a task do not show it, with the undeclared files on which their pass rests, as
+// paths of the project.
+func doubtsAbout(p *plan.Task, t *scheduler.Task) (out []counsel.Doubt) {
+	last := t.Last
+	if last == nil || p.Command != "" {
 		return nil
 	}
 	for _, f := range last.Rests {
 		why := cmp.Or(last.Doubt, "its checks pass only with this change, which it did not declare")
-		out = append(out, counsel.Doubt{Task: t.ID, File: path.Join(t.SubDir(), f), Why: why})
+		out = append(out, counsel.Doubt{Task: p.ID, File: path.Join(p.SubDir(), f), Why: why})
+	}
+	if !t.Edited && last.Commit == "" {
+		out = append(out, counsel.Doubt{Task: p.ID, Why: "nothing was changed: is the work there?"})
+	}
+	for _, c := range last.Checks {
+		if c.Empty != "" {
+			out = append(out, counsel.Doubt{Task: p.ID, Why: "no test ran: " + c.Empty})
+		}
 	}
 	return out
 }

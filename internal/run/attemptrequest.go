@@ -36,13 +36,13 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 		Baseline: r.config.Loop.Task(r.config.Run, t.ID, loop.Digests), Command: t.Command,
 		Session: e.Session, Resume: e.Resume, Settings: r.settings(s.Plan, i), Cap: e.Cap,
 		Files: t.Files, Checks: t.Verify, MustNot: s.Plan.MustNot, Rehearse: r.opts.Agent.Block(s.Plan, t),
+		Reviewed: s.Config.Review != event.ReviewOff,
 	}
 	if t.Output != nil {
 		req.Output = &runner.OutputSpec{Schema: t.Output, Dir: r.config.Loop.Path(loop.Outputs), Lines: t.Lines}
 	}
 	if req.Protect = protectedPaths(s.Plan, t); t.Command == "" {
 		req.Guards, req.Trees = r.guardedFiles(t), r.trees(s.Plan, i)
-		req.Reviewed = s.Config.Review != event.ReviewOff
 	}
 	if t.Command == "" || r.opts.Wall.Strict() {
 		req.Closed = r.ownPaths()
