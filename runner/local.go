@@ -190,7 +190,7 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 	}
 	alone, err := checkAt(when)
 	failed := v.outcome == Done && len(t.res.Checks) > 0 && !check.Passed(t.res.Checks)
-	if err == nil && t.hooks.Directory != nil && (failed || !alone && (len(t.res.Violated) > 0 || t.res.Doubt != "")) {
+	if err == nil && t.hooks.Directory != nil && (failed || !alone && len(t.res.Violated) > 0) {
 		if again = !alone; alone {
 			t.red = t.failed
 		}
