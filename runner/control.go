@@ -17,43 +17,35 @@ import (
 // the task did not declare are as they were before. If they fail there, the pass rests on these files.
 
 // control makes the control, and stores in the result on which files the pass rests, or why it cannot tell.
-func (t *attempt) control(ctx context.Context, before baseline) error {
+func (t *attempt) control(ctx context.Context) error {
 	t.res.Rests, t.res.Doubt = nil, ""
 	if t.req.Trees == nil || t.req.Command != "" || len(t.req.Checks) == 0 {
 		return nil
 	}
 	surplus := t.suspects()
-	c := controls{t: t}
-	if t.uncompared != "" {
+	if t.uncompared != "" || len(surplus) == 0 {
 		t.res.Doubt = t.uncompared
 		return nil
 	}
-	if len(surplus) == 0 {
+	t.observe("checking", "without the changes that the task did not declare")
+	green, err := t.green(ctx, surplus)
+	if green {
 		return nil
 	}
-	t.observe("checking", "without the changes that the task did not declare")
-	switch green, err := c.green(ctx, surplus); {
-	case context.Cause(ctx) != nil:
-		return context.Cause(ctx)
+	var flaky bool
+	if err == nil { // the place counts only if the checks pass there with the work as it is
+		green, err = t.green(ctx, nil)
+	}
+	if green {
+		surplus, flaky = t.narrow(ctx, surplus)
+	}
+	switch {
 	case err != nil:
 		t.res.Doubt = err.Error()
-	case green:
-		return nil
-	default:
-		// The place counts only if the checks pass there with the work as it is.
-		switch green, err := c.green(ctx, nil); {
-		case context.Cause(ctx) != nil:
-			return context.Cause(ctx)
-		case err != nil:
-			t.res.Doubt = err.Error()
-		case !green:
-			t.res.Doubt = "its checks fail in a copy of the project also with all changes"
-		default:
-			var flaky bool
-			if surplus, flaky = c.narrow(ctx, surplus); flaky {
-				t.res.Doubt = "its checks fail and pass on the same files"
-			}
-		}
+	case !green:
+		t.res.Doubt = "its checks fail in a copy of the project also with all changes"
+	case flaky:
+		t.res.Doubt = "its checks fail and pass on the same files"
 	}
 	for _, file := range surplus[:min(len(surplus), maxSurplus)] {
 		t.res.Rests = append(t.res.Rests, t.req.relative(file))
@@ -75,14 +67,8 @@ func (t *attempt) suspects() []string {
 	return files
 }
 
-// controls runs the checks of an attempt in copies.
-type controls struct {
-	t *attempt
-}
-
 // green reports whether the checks pass in a copy in which files are as before.
-func (c controls) green(ctx context.Context, files []string) (bool, error) {
-	t := c.t
+func (t *attempt) green(ctx context.Context, files []string) (bool, error) {
 	dir, err := os.MkdirTemp(t.turn.Env["TMPDIR"], "wavex-control-")
 	if err != nil {
 		return false, err
@@ -103,12 +89,12 @@ func (c controls) green(ctx context.Context, files []string) (bool, error) {
 
 // narrow returns the part of the surplus without which the checks fail, after at most log2 of its number of runs. A
 // single file is confirmed: a check may be flaky.
-func (c controls) narrow(ctx context.Context, surplus []string) (part []string, flaky bool) {
+func (t *attempt) narrow(ctx context.Context, surplus []string) (part []string, flaky bool) {
 	part = surplus
 	confirmed := false
 	for left := max(1, bits.Len(uint(len(surplus)))-1); left > 0 && (len(part) > 1 || !confirmed); left-- {
 		try := part[:(len(part)+1)/2]
-		switch green, err := c.green(ctx, try); {
+		switch green, err := t.green(ctx, try); {
 		case err != nil:
 			return surplus, false
 		case !green:

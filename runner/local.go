@@ -236,7 +236,7 @@ func (t *attempt) judge(ctx context.Context, before baseline, v classification, 
 	if v = classifyWork(w); v.outcome != Done {
 		return v
 	}
-	if err := t.control(ctx, before); err != nil {
+	if err := t.control(ctx); err != nil {
 		return classification{outcome: Interrupted, reason: "stopped during the checks: " + err.Error()}
 	}
 	t.res.Digests = t.digests
