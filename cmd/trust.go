@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"wavex/internal/gitwork"
+	"wavex/internal/filetree"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/textfmt"
@@ -109,7 +109,7 @@ func isBelow(path, dir string) bool {
 // anyone may have made it one.
 func repositoryOf(dir string) string {
 	for top := dir; ; top = filepath.Dir(top) {
-		if gitwork.IsRepository(filepath.Join(top, ".git")) && !isShared(top) {
+		if filetree.IsRepository(filepath.Join(top, ".git")) && !isShared(top) {
 			return top
 		}
 		if top == filepath.Dir(top) {

@@ -63,14 +63,14 @@ func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
 		return baseline{}, fmt.Errorf("reading the digests of the declared files: %w", err)
 	}
 	var b baseline
-	switch broken := json.Unmarshal(data, &b); {
-	case broken != nil: // a failure of the machine has damaged it; the files may have work by now
+	if json.Unmarshal(data, &b) != nil { // a failure of the machine has damaged it; the files may have work by now
 		return t.newBaseline().measure(ctx, t, false)
-	case b.Checks != "" && b.Checks != checksDigest(t.req.Checks):
-		return b.measure(ctx, t, true)
 	}
 	if b.Tree != nil && t.req.Trees != nil {
 		b.tree, _ = t.store().Get(*b.Tree) // without it the control is not possible
+	}
+	if b.Checks != "" && b.Checks != checksDigest(t.req.Checks) {
+		return b.measure(ctx, t, true)
 	}
 	return b, nil
 }
@@ -108,7 +108,9 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 		for _, f := range t.req.Files {
 			b.Files[f.Path] = FileDigest(t.req.Dir, f.Path)
 		}
-		b.takeTree(ctx, t)
+		if run {
+			b.takeTree(ctx, t)
+		}
 	}
 	if t.req.Baseline == "" {
 		return b, nil

@@ -67,7 +67,8 @@ func (b baseline) withOutsideChanges(ctx context.Context, t *attempt) baseline {
 // saveFinalState stores the state in which the attempt leaves the files. first is the base as it was taken. If
 // saveFinalState fails, a later attempt is compared with the base.
 func (b baseline) saveFinalState(first baseline, t *attempt) {
-	if t.req.Baseline == "" || t.req.Command != "" || len(b.Guards) == 0 && b.Protected == nil && b.tree == nil {
+	if t.req.Baseline == "" || t.req.Command != "" || b.tree == nil && (b.Tree != nil || len(b.Guards) == 0 &&
+		b.Protected == nil) {
 		return
 	}
 	l := finalState{Attempt: t.req.Attempt, Guards: diffDigests(first.Guards, b.Guards),

@@ -17,7 +17,7 @@ import (
 // the task did not declare are as they were before. If they fail there, the pass rests on these files.
 
 // control makes the control, and stores in the result on which files the pass rests, or why it cannot tell.
-func (t *attempt) control(ctx context.Context) error {
+func (t *attempt) control(ctx context.Context, before baseline) error {
 	t.res.Rests, t.res.Doubt = nil, ""
 	if t.req.Trees == nil || t.req.Command != "" || len(t.req.Checks) == 0 {
 		return nil
@@ -29,8 +29,15 @@ func (t *attempt) control(ctx context.Context) error {
 	}
 	t.observe("checking", "without the changes that the task did not declare")
 	green, err := t.green(ctx, surplus)
-	if green {
+	if green && before.Vacuous {
 		return nil
+	}
+	if green { // it counts only if the checks see the copy: without the work they fail there, as before
+		all := slices.AppendSeq(slices.Clone(surplus), maps.Keys(t.own))
+		if blind, err := t.green(ctx, all); err == nil && blind {
+			t.res.Doubt = "its checks pass in a copy of the project also without the work"
+		}
+		return context.Cause(ctx)
 	}
 	var flaky bool
 	if err == nil { // the place counts only if the checks pass there with the work as it is
@@ -76,7 +83,11 @@ func (t *attempt) green(ctx context.Context, files []string) (bool, error) {
 	defer func() { _ = os.RemoveAll(dir) }() // the slot's directory is emptied as well
 	back := filetree.Tree{}
 	for _, file := range files {
-		back[file] = t.surplus[file]
+		state, is := t.surplus[file]
+		if !is {
+			state = t.own[file]
+		}
+		back[file] = state
 	}
 	root, to := t.req.Trees.root(t.req.Dir), filepath.Join(dir, "project")
 	if err := t.store().Copy(ctx, root, to, back); err != nil {

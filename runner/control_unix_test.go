@@ -67,8 +67,8 @@ func TestControl(t *testing.T) {
 		runs  int
 	}{
 		"the work alone":        {agent: work, runs: 2},
-		"with a note":           {agent: work + "echo more >> README", runs: 3},
-		"with an ignored file":  {agent: work + "echo > a.log", runs: 3},
+		"with a note":           {agent: work + "echo more >> README", runs: 4},
+		"with an ignored file":  {agent: work + "echo > a.log", runs: 4},
 		"what it compares with": {agent: hollow + "echo one > want.txt", rests: "want.txt", runs: 5},
 		"the test":              {agent: hollow + "echo true > words_test.sh", rests: "words_test.sh", runs: 3},
 		"a folder in place of it": {agent: hollow + "rm want.txt; mkdir want.txt; echo exit 0 > words_test.sh",

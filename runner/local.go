@@ -104,6 +104,7 @@ type attempt struct {
 
 	digests    map[string]string // of the declared files, as in Result.Digests
 	surplus    filetree.Tree     // the states from before of the changed files that the task does not declare
+	own        filetree.Tree     // those of the ones that it declares
 	now        filetree.Tree     // after the turn; nil: not known
 	uncompared string            // why the files were not compared
 }
@@ -228,15 +229,14 @@ func (t *attempt) judge(ctx context.Context, before baseline, v classification, 
 		t.observe("checking", strconv.Itoa(n)+" checks")
 		w.checks, w.stop = t.runChecks(ctx, before, again)
 	}
-	// A check may have created a declared file, for example by building it.
-	t.res.Changed, t.digests = before.changed(t.req.Dir, t.req.Files)
+	t.compare(ctx, before) // a check may have created a declared file by building it, or changed others
 	w.changed, w.edited = t.res.Changed, len(t.res.Surplus) > 0
 	w.denials = slices.Concat(t.res.Denials, t.absent)
 	w.present = (t.req.Reviewed || t.req.Command != "") && arePresent(t.req.Files, t.digests)
 	if v = classifyWork(w); v.outcome != Done {
 		return v
 	}
-	if err := t.control(ctx); err != nil {
+	if err := t.control(ctx, before); err != nil {
 		return classification{outcome: Interrupted, reason: "stopped during the checks: " + err.Error()}
 	}
 	t.res.Digests = t.digests

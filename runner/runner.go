@@ -211,6 +211,7 @@ type Result struct {
 	// Surplus are the changed files that the task does not declare, sorted, at most 100, relative to the attempt's
 	// directory. Rests are those on which the pass of its checks rests, or may rest if Doubt says why that is not known.
 	Surplus []string `json:"surplus,omitempty"`
+	Touched []string `json:"touched,omitempty"` // of journals before there were trees: files of editing tools
 	Rests   []string `json:"rests,omitempty"`
 	Doubt   string   `json:"doubt,omitempty"`
 	Denials []Denial `json:"denials,omitempty"`
@@ -234,7 +235,7 @@ type Result struct {
 }
 
 // Edited reports whether the attempt has changed files, by the difference of their bytes.
-func (r *Result) Edited() bool { return len(r.Changed) > 0 || len(r.Surplus) > 0 }
+func (r *Result) Edited() bool { return len(r.Changed)+len(r.Surplus)+len(r.Touched) > 0 }
 
 // Window is the used share of a subscription's usage limit.
 type Window struct {

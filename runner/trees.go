@@ -38,7 +38,8 @@ func (t *attempt) list(ctx context.Context, before baseline) (filetree.Tree, err
 // compare finds the files that were changed since before: declared ones, and the surplus.
 func (t *attempt) compare(ctx context.Context, before baseline) {
 	t.res.Changed, t.digests = before.changed(t.req.Dir, t.req.Files)
-	t.surplus, t.res.Surplus, t.uncompared = nil, nil, ""
+	t.surplus, t.own = nil, nil
+	t.res.Surplus, t.uncompared = nil, ""
 	if t.req.Trees == nil || t.req.Command != "" {
 		return
 	}
@@ -53,9 +54,12 @@ func (t *attempt) compare(ctx context.Context, before baseline) {
 	}
 	t.now = now
 	own := t.declared()
-	t.surplus = filetree.Tree{}
-	for file := range before.tree.Changes(now) {
-		if !declares(own, file) && !declares(t.req.Trees.Busy, file) {
+	t.surplus, t.own = filetree.Tree{}, filetree.Tree{}
+	for file := range before.tree.Edits(now) {
+		switch {
+		case declares(own, file):
+			t.own[file] = before.tree[file]
+		case !declares(t.req.Trees.Busy, file):
 			t.surplus[file] = before.tree[file]
 			t.res.Surplus = append(t.res.Surplus, t.req.relative(file))
 		}

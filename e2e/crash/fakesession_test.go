@@ -72,7 +72,7 @@ type fakeRunner struct{}
 func (fakeRunner) Attempt(_ context.Context, req runner.Request, _ runner.Hooks) runner.Result {
 	o := outcomes(req.Task, req.Attempt)
 	r := runner.Result{Outcome: o, Session: req.Session, Turns: 1, Cost: attemptCost(req.Task, req.Attempt, true),
-		Priced: "result"}
+		Priced: "result", Surplus: []string{"done"}} // of a repair too, which has to change a file
 	r.Beside = o == runner.Done && strings.Contains("aehi", req.Task) // verified, and completed later
 	if o != runner.Done {
 		r.Reason, r.Signature = string(o), string(o)

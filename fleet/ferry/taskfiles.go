@@ -67,7 +67,7 @@ func TaskFiles(req *runner.Request) (map[string]string, error) {
 	}
 	old, err := safefile.ReadDir(req.Trees.Store)
 	for _, e := range old {
-		if e.Type().IsRegular() && strings.Contains(text.String(), e.Name()) {
+		if e.Type().IsRegular() && strings.Contains(text.String(), strings.TrimPrefix(e.Name(), "tree-")) {
 			files[kindChecks+"/"+e.Name()] = filepath.Join(req.Trees.Store, e.Name())
 		}
 	}

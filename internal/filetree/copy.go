@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"wavex/internal/safefile"
@@ -14,7 +15,7 @@ import (
 
 // These bound a copy: the number of its entries, its bytes and its time.
 const (
-	maxCopied      = 50_000
+	maxCopied      = 100_000
 	maxCopiedBytes = 2 << 30
 	copyTimeout    = 30 * time.Second
 )
@@ -26,24 +27,22 @@ var (
 )
 
 // Copy makes a copy of the directory root in the directory to, which must not exist. The files in back get the states
-// that they have there. Known caches are links to those of root, and git finds the repository of root in the copy.
+// that they have there. The copy has caches and ignored files too, and a repository of its own with the commits of
+// that of root: nothing in the copy can change the project.
 func (s Store) Copy(ctx context.Context, root, to string, back Tree) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, errCopyTime)
 	defer cancel()
+	root = resolved(root)
 	entries, size := 0, int64(0)
 	err := safefile.CopyTree(ctx, root, to, func(rel string, d fs.DirEntry) (bool, error) {
 		entries++
-		name, at := filepath.ToSlash(rel), filepath.Join(root, rel)
+		name := filepath.ToSlash(rel)
 		_, isBack := back[name]
 		switch {
 		case entries > maxCopied:
 			return false, errTooManyFiles
-		case isOwn(name) || at == filepath.Dir(to) || isBack:
+		case isOwn(name) || filepath.Join(root, rel) == filepath.Dir(to) || isBack || name == ".git":
 			return true, nil
-		case name == ".git" && d.IsDir():
-			return true, os.WriteFile(filepath.Join(to, name), []byte("gitdir: "+at+"\n"), 0o600)
-		case rel != "." && d.IsDir() && isCache(at):
-			return true, os.Symlink(at, filepath.Join(to, rel))
 		}
 		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
 			size += info.Size()
@@ -53,6 +52,9 @@ func (s Store) Copy(ctx context.Context, root, to string, back Tree) error {
 		}
 		return false, nil
 	})
+	if err == nil {
+		err = copyRepository(ctx, filepath.Join(root, ".git"), filepath.Join(to, ".git"))
+	}
 	for name, state := range back {
 		if err == nil {
 			err = s.restore(ctx, root, to, name, state)
@@ -61,10 +63,52 @@ func (s Store) Copy(ctx context.Context, root, to string, back Tree) error {
 	return err
 }
 
+// copyRepository makes a repository with the index, HEAD and refs of the one at dot, which may be the file of a
+// worktree. It reads the objects of the other one.
+func copyRepository(ctx context.Context, dot, to string) error {
+	if !IsRepository(dot) {
+		return nil
+	}
+	text, err := safefile.Read(dot, maxContent)
+	if at, is := strings.CutPrefix(string(text), "gitdir:"); err == nil && is {
+		dot = absolute(filepath.Dir(dot), at)
+	}
+	common := dot
+	if at, err := safefile.Read(filepath.Join(dot, "commondir"), maxContent); err == nil {
+		common = absolute(dot, string(at))
+	}
+	info := filepath.Join(to, "objects", "info")
+	err = errors.Join(os.MkdirAll(info, 0o755),
+		os.WriteFile(filepath.Join(info, "alternates"), []byte(filepath.Join(common, "objects")+"\n"), 0o600),
+		os.WriteFile(filepath.Join(to, "config"), []byte("[core]\n\trepositoryformatversion = 0\n"), 0o600))
+	for name, from := range map[string]string{"HEAD": dot, "index": dot, "packed-refs": common, "refs": common} {
+		if at := filepath.Join(from, name); err == nil && exists(at) {
+			err = safefile.CopyTree(ctx, at, filepath.Join(to, name), nil)
+		}
+	}
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// absolute returns a path that a file of git names, which may be relative to dir.
+func absolute(dir, path string) string {
+	if path = filepath.FromSlash(strings.TrimSpace(path)); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
 // restore writes the earlier version of a file into a copy of root. It follows no link out of the copy.
 func (s Store) restore(ctx context.Context, root, copied, name string, state State) error {
 	if state == "" {
 		return nil
+	}
+	if st, err := os.Lstat(copied); err != nil || !st.IsDir() {
+		return errors.Join(err, errors.New("the copy is no directory"))
 	}
 	to, err := os.OpenRoot(copied)
 	if err != nil {

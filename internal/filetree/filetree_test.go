@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,7 +38,7 @@ func changes(t *testing.T, l *filetree.Lister, s filetree.Store, dir string, was
 	})
 	testrepo.Must(t, err)
 	var out []string
-	for name, is := range was.Changes(now) {
+	for name, is := range was.Edits(now) {
 		switch {
 		case was[name] == "":
 			out = append(out, "+"+name)
@@ -83,7 +82,8 @@ func TestChanges(t *testing.T) {
 			"+sub/c1 +x.log -.gitignore -sub/.gitignore"},
 		"assumed unchanged":   {"git update-index --assume-unchanged a 2>/dev/null || true; printf 3 > a", "~a", "~a"},
 		"out of the index":    {"git rm -q --cached a 2>/dev/null || true", "", ""},
-		"a cache":             {"mkdir -p node_modules/x; echo > node_modules/x/y", "", ""},
+		"a cache":             {"mkdir -p node_modules/x; echo > node_modules/x/y", "+node_modules/x/y", ""},
+		"called a cache":      {"mkdir venv; echo > venv/CACHEDIR.TAG", "+venv/CACHEDIR.TAG", "+venv/CACHEDIR.TAG"},
 		"wavex's own":         {"mkdir .loop .loop.old; echo > .loop/x; echo > .loop.old/x", "", ""},
 		"a folder for a link": {"ln -s /tmp linked", "+linked", "+linked"},
 	} {
@@ -134,12 +134,19 @@ func TestCopy(t *testing.T) {
 		testrepo.Must(t, s.Copy(t.Context(), dir, to, back))
 		now, _, err := (*filetree.Lister)(nil).First(t.Context(), to, s.Env)
 		testrepo.Must(t, err)
-		if git {
-			maps.DeleteFunc(was, func(name string, _ filetree.State) bool { return strings.HasPrefix(name, "node_modules") })
-		}
-		maps.DeleteFunc(now, func(name string, _ filetree.State) bool { return strings.HasPrefix(name, "node_modules") })
-		if got := was.Changes(now); len(got) > 0 {
+		if got := was.Edits(now); len(got) > 0 {
 			t.Errorf("git %v: the copy differs in %v", git, got)
+		}
+		if git { // its repository is its own
+			before := testrepo.Git(t, dir, "status", "--porcelain", "--branch") + testrepo.Git(t, dir, "log", "--oneline")
+			testrepo.Git(t, to, "add", "-A")
+			testrepo.Git(t, to, "commit", "-qm", "in the copy")
+			if log := testrepo.Git(t, to, "log", "--format=%s"); log != "in the copy\nfirst\n" {
+				t.Errorf("the copy has the commits %q", log)
+			}
+			if testrepo.Git(t, dir, "status", "--porcelain", "--branch")+testrepo.Git(t, dir, "log", "--oneline") != before {
+				t.Error("a commit in the copy changed the project")
+			}
 		}
 		if text, err := os.ReadFile(filepath.Join(to, "node_modules", "x")); string(text) != "6" {
 			t.Errorf("git %v: the cache is not there: %v", git, err)
@@ -147,6 +154,25 @@ func TestCopy(t *testing.T) {
 		if err := s.Copy(t.Context(), dir, filepath.Join(t.TempDir(), "c"), filetree.Tree{"a": "file 12"}); err == nil {
 			t.Error("a content that was not kept is made up")
 		}
+	}
+}
+
+// Below a symbolic link the files are those of the directory that it names, and a copy is never the directory itself.
+func TestLinkedRoot(t *testing.T) {
+	t.Parallel()
+	dir, l, s := project(t, false, testrepo.Files{"a": "1"}), &filetree.Lister{}, store(t)
+	link := filepath.Join(t.TempDir(), "link")
+	testrepo.Must(t, os.Symlink(dir, link))
+	was, inGit, err := l.First(t.Context(), link, s.Env)
+	testrepo.Must(t, err)
+	s.Keep(link, was, inGit, func([]byte) bool { return false })
+	testrepo.Must(t, os.WriteFile(filepath.Join(dir, "a"), []byte("2"), 0o600))
+	if got := changes(t, l, s, link, was); got != "~a" {
+		t.Errorf("changed %q", got)
+	}
+	testrepo.Must(t, s.Copy(t.Context(), link, filepath.Join(t.TempDir(), "copy"), filetree.Tree{"a": was["a"]}))
+	if text, err := os.ReadFile(filepath.Join(dir, "a")); string(text) != "2" {
+		t.Errorf("the project has %q, %v", text, err)
 	}
 }
 

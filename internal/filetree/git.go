@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -23,7 +24,8 @@ const ignoredState = State("ignored")
 // git returns the output of a git command that reads, to which it gives in. Programs that the configuration names do
 // not run. An exit code above 1 is an error.
 func git(ctx context.Context, dir string, env []string, in string, args ...string) (string, error) {
-	argv := append([]string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)
+	argv := append([]string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
+		"-c", "core.excludesFile=" + os.DevNull}, args...)
 	var out bytes.Buffer
 	p, err := proc.Start(proc.Spec{Argv: argv, Dir: dir, Env: append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0"),
 		Stdin: true, Combined: io.Discard, Stdout: &out, EndsOnTerm: true})
@@ -43,7 +45,7 @@ func git(ctx context.Context, dir string, env []string, in string, args ...strin
 // contents that git has. The tree is nil if the directory is in no repository.
 func gitTree(ctx context.Context, root string, env []string) (Tree, map[string]bool, error) {
 	const rules = "--exclude-per-directory=.gitignore"
-	if !inRepository(root) {
+	if !HasRepository(root) {
 		return nil, nil, nil
 	}
 	files, err := git(ctx, root, env, "", "ls-files", "-z", "--stage", "--others", rules)
@@ -72,17 +74,39 @@ func gitTree(ctx context.Context, root string, env []string) (Tree, map[string]b
 	return t, blobs, nil
 }
 
-// inRepository reports whether git may find a repository, without starting it.
-func inRepository(dir string) bool {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+// HasRepository reports whether a directory may be in a git checkout: it or a folder above it has a .git that git takes
+// for one. It starts no git.
+func HasRepository(dir string) bool {
+	for dir = resolved(dir); ; dir = filepath.Dir(dir) {
+		if IsRepository(filepath.Join(dir, ".git")) {
 			return true
 		}
 		if dir == filepath.Dir(dir) {
 			return false
 		}
-		dir = filepath.Dir(dir)
 	}
+}
+
+// resolved returns a path without symbolic links.
+func resolved(dir string) string {
+	if to, err := filepath.EvalSymlinks(dir); err == nil {
+		return to
+	}
+	return dir
+}
+
+// IsRepository reports whether git stops at a .git when it looks upward: at a file, and at a folder with a HEAD,
+// objects and refs, of which a worktree has the last two elsewhere. It passes by any other folder, as an empty one.
+func IsRepository(dot string) bool {
+	st, err := os.Stat(dot)
+	if err != nil || !st.IsDir() {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	has := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dot, name))
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 // rules are the .gitignore files of a tree, in a repository of their own.

@@ -60,16 +60,17 @@ func KindOf(file string) Kind {
 	return Other
 }
 
-// isCache reports whether a directory is a cache: by the file of bford.info/cachedir, or by its name.
-func isCache(dir string) bool {
+// isCache reports whether a directory is a cache, by its name. One that was there at first may also say so by the file
+// of bford.info/cachedir; an agent could make one that has sources.
+func isCache(dir string, first bool) bool {
 	if slices.Contains(caches, filepath.Base(dir)) {
 		return true
 	}
 	_, err := os.Lstat(filepath.Join(dir, "CACHEDIR.TAG"))
-	return err == nil
+	return first && (err == nil || filepath.Base(dir) == "venv")
 }
 
-var caches = []string{"node_modules", "__pycache__", ".venv", "venv", ".tox", ".pytest_cache", ".mypy_cache",
+var caches = []string{"node_modules", "__pycache__", ".venv", ".tox", ".pytest_cache", ".mypy_cache",
 	".ruff_cache", ".gradle", ".cache"}
 
 // isOwn reports whether a path is in wavex's own folder.

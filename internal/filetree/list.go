@@ -25,6 +25,7 @@ var ErrTooLarge = errors.New("the project is too large to compare its files")
 func (l *Lister) First(ctx context.Context, root string, env []string) (t Tree, inGit map[string]bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, ErrTooLarge)
 	defer cancel()
+	root = resolved(root)
 	t, inGit, err = gitTree(ctx, root, env)
 	if err != nil || len(t) == 0 { // no repository, or one that ignores the directory
 		t, err = l.walk(ctx, root, Tree{}, func([]string) (map[string]bool, error) { return nil, nil })
@@ -46,6 +47,7 @@ func (l *Lister) Again(ctx context.Context, root string, env []string, was Tree,
 	contents func(State) ([]byte, error)) (Tree, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, ErrTooLarge)
 	defer cancel()
+	root = resolved(root)
 	rules, err := newRules(root, was, contents)
 	if err != nil {
 		return nil, err
@@ -70,6 +72,9 @@ func (l *Lister) walk(ctx context.Context, root string, was Tree,
 			return nil, err
 		}
 		for _, name := range w.files {
+			if err := context.Cause(ctx); err != nil {
+				return nil, err
+			}
 			if !out[name] {
 				w.t[name] = l.state(filepath.Join(root, filepath.FromSlash(name)))
 			}
@@ -101,13 +106,16 @@ func (w *walker) visit(at string, d fs.DirEntry, err error) error {
 		return context.Cause(w.ctx)
 	case name == w.top:
 		return nil
-	case err != nil || rerr != nil:
-		w.t[name] = unreadable
-		return nil
-	case d.Name() == ".git" || isOwn(name) || d.IsDir() && isCache(at):
+	case d.Name() == ".git" || isOwn(name):
 		return skip(d)
 	case state == ignoredState || state == directory && d.IsDir():
 		w.t[name] = state
+		return skip(d)
+	case err != nil || rerr != nil:
+		w.t[name] = unreadable
+		return nil
+	case w.was["."] == "" && d.IsDir() && isCache(at, len(w.was) == 0):
+		w.t[name] = ignoredState
 		return skip(d)
 	case d.IsDir() && !w.known[name]:
 		w.dirs = append(w.dirs, name)

@@ -34,6 +34,9 @@ type version struct {
 	state State
 }
 
+// maxHashed is the size of a file, in bytes, above which its size and time stand for its content.
+const maxHashed = 512 << 20
+
 // settled is the time after which a file that changes gets other times than before.
 const settled = 100 * time.Millisecond
 
@@ -55,6 +58,8 @@ func (l *Lister) state(path string) State {
 		return directory
 	case !st.Mode().IsRegular():
 		return special
+	case st.Size() > maxHashed:
+		return State(fmt.Sprintf("large %d %d", st.Size(), st.ModTime().UnixNano()))
 	}
 	if l == nil {
 		return stateOf(path, st)

@@ -79,6 +79,13 @@ func (t Tree) Changes(to Tree) Tree {
 	return out
 }
 
+// Edits returns Changes without the files that are ignored, before or now.
+func (t Tree) Edits(to Tree) Tree {
+	out := t.Changes(to)
+	maps.DeleteFunc(out, func(name string, is State) bool { return is == ignoredState || t[name] == ignoredState })
+	return out
+}
+
 // With returns t with the changes of another tree, which win. It may return t itself.
 func (t Tree) With(changes Tree) Tree {
 	if len(changes) == 0 {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"wavex/internal/filetree"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
@@ -75,32 +75,9 @@ func findCheckout(ctx context.Context, g git, project string) (checkout, error) 
 	return c, nil
 }
 
-// HasRepository reports whether a directory may be in a git checkout: it or a folder above it has a .git that git takes
-// for one. It starts no git. It is exact for the git of this package, whose environment names no repository.
-func HasRepository(dir string) bool {
-	for dir = resolveLinks(dir); ; dir = filepath.Dir(dir) {
-		if IsRepository(filepath.Join(dir, ".git")) {
-			return true
-		}
-		if dir == filepath.Dir(dir) {
-			return false
-		}
-	}
-}
-
-// IsRepository reports whether git stops at a .git when it looks upward: at a file, and at a folder with a HEAD,
-// objects and refs, of which a worktree has the last two elsewhere. It passes by any other folder, as an empty one.
-func IsRepository(dot string) bool {
-	st, err := os.Stat(dot)
-	if err != nil || !st.IsDir() {
-		return !errors.Is(err, fs.ErrNotExist)
-	}
-	has := func(name string) bool {
-		_, err := os.Lstat(filepath.Join(dot, name))
-		return !errors.Is(err, fs.ErrNotExist)
-	}
-	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
-}
+// HasRepository is filetree.HasRepository. It is exact for the git of this package, whose environment names no
+// repository.
+func HasRepository(dir string) bool { return filetree.HasRepository(dir) }
 
 // Init makes a directory a repository without commits.
 func Init(ctx context.Context, dir string, env []string) error {

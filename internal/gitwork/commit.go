@@ -59,6 +59,7 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	if err := m.checkSubmodules(ctx, g); err != nil {
 		return "", err
 	}
+	t.judged = "" // the worktree may have been that of another attempt
 	diff, err := m.stageAll(ctx, t)
 	if err != nil {
 		return "", err
@@ -78,7 +79,6 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	if len(diff) == 0 {
 		return noWork, m.g.updateRefs(ctx, ref, t.Base)
 	}
-	t.judged = ""
 	if len(m.liveHooks(g.dir)) > 0 || m.hooksChanged(g.dir) { // they may change the files
 		if t.judged, err = g.output(ctx, "write-tree"); err != nil {
 			return "", err

@@ -43,8 +43,8 @@ func (m *Manager) hookFiles(dir, top string) map[string]string {
 		entries, _ := os.ReadDir(in) // there may be none
 		for _, e := range entries {
 			info, err := os.Stat(filepath.Join(in, e.Name()))
-			if err == nil && info.Mode().IsRegular() && info.Size() <= maxHook && filepath.Ext(e.Name()) != ".sample" {
-				text, _ := os.ReadFile(filepath.Join(in, e.Name()))
+			if err == nil && info.Mode().IsRegular() && filepath.Ext(e.Name()) != ".sample" {
+				text, _ := safefile.ReadHead(filepath.Join(in, e.Name()), maxHook) // git runs no hook that is cut off
 				name, _ := filepath.Rel(filepath.Dir(dir), filepath.Join(in, e.Name()))
 				all[name] = fmt.Sprintf("%o\n%s", info.Mode().Perm()&0o100, text)
 			}
@@ -129,6 +129,9 @@ func (m *Manager) freezeSettings(ctx context.Context) error {
 			continue
 		}
 		section, line := name[:first], name[last+1:]
+		if section == "include" || section == "includeif" {
+			continue // the settings of included files are listed themselves
+		}
 		if first < last {
 			section += ` "` + quote.Replace(name[first+1:last]) + `"`
 		}

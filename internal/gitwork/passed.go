@@ -44,7 +44,7 @@ func (m *Manager) noteAttempt(ctx context.Context, t *tree, id, dir string, chec
 		of, err = m.treeOf(ctx, id)
 	}
 	for i, c := range checks {
-		if err == nil && evidence[i].Passed {
+		if err == nil && evidence[i].Passed && !evidence[i].Flaky {
 			m.notePassed(of, requiredCheck{dir: dir, check: c})
 		}
 	}

@@ -18,6 +18,9 @@ import (
 func reopen(c counsel.ReviewCase) {
 	for i := range c.Open {
 		f := &c.Open[i]
+		if f.Resolution == "skipped" {
+			continue // a person has decided
+		}
 		f.Severity, f.Confirmed, f.Resolution = counsel.Blocker, true, counsel.Unchanged
 		if f.Changed = f.Digest != namedDigest(c, *f); f.Changed {
 			f.Resolution = ""

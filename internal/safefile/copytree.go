@@ -11,8 +11,9 @@ import (
 
 // CopyTree copies a file or a directory to the path to, which must not exist, with permissions and modification times.
 // It shares the disk blocks of files if the file system can. It copies links as links, and skips everything that is
-// not a file, directory or link, and entries that vanish meanwhile. It calls replace before it copies an entry, with the entry's path relative to from: if
-// replace returns done, CopyTree does not copy the entry, nor its content. An error of replace ends the copy.
+// not a file, directory or link, and entries that vanish meanwhile. It calls replace before it copies an entry, with
+// the entry's path relative to from: if replace returns done, CopyTree does not copy the entry, nor its content. An
+// error of replace ends the copy.
 func CopyTree(ctx context.Context, from, to string,
 	replace func(rel string, d fs.DirEntry) (done bool, err error)) error {
 	return filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
