@@ -30,7 +30,7 @@ func (t *attempt) store() filetree.Store { return filetree.Store{Dir: t.req.Tree
 // list returns the present files.
 func (t *attempt) list(ctx context.Context, before baseline) (filetree.Tree, error) {
 	root := t.req.Trees.root(t.req.Dir)
-	return t.Lister.Again(ctx, root, t.env, before.tree, func(s filetree.State) ([]byte, error) {
+	return t.Lister.Again(ctx, root, t.env, before.tree, t.now, func(s filetree.State) ([]byte, error) {
 		return t.store().Content(ctx, root, s)
 	})
 }

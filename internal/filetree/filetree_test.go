@@ -33,7 +33,7 @@ func project(t *testing.T, git bool, files testrepo.Files) string {
 // changes returns the changes since was, as "+new ~changed -gone".
 func changes(t *testing.T, l *filetree.Lister, s filetree.Store, dir string, was filetree.Tree) string {
 	t.Helper()
-	now, err := l.Again(t.Context(), dir, os.Environ(), was, func(state filetree.State) ([]byte, error) {
+	now, err := l.Again(t.Context(), dir, os.Environ(), was, nil, func(state filetree.State) ([]byte, error) {
 		return s.Content(t.Context(), dir, state)
 	})
 	testrepo.Must(t, err)

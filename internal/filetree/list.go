@@ -42,8 +42,9 @@ func (l *Lister) First(ctx context.Context, root string, env []string) (t Tree, 
 }
 
 // Again returns the present tree of the directory root, whose tree was known before. What counts is decided by the
-// .gitignore files of was: an agent can hide no file. contents returns the content of such a file.
-func (l *Lister) Again(ctx context.Context, root string, env []string, was Tree,
+// .gitignore files of was: an agent can hide no file. last has the files that a later call found to count. contents
+// returns the content of a .gitignore file.
+func (l *Lister) Again(ctx context.Context, root string, env []string, was, last Tree,
 	contents func(State) ([]byte, error)) (Tree, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, ErrTooLarge)
 	defer cancel()
@@ -53,7 +54,7 @@ func (l *Lister) Again(ctx context.Context, root string, env []string, was Tree,
 		return nil, err
 	}
 	defer rules.remove()
-	return l.walk(ctx, root, was, func(names []string) (map[string]bool, error) { return rules.ignore(ctx, env, names) })
+	return l.walk(ctx, root, was.With(last), func(names []string) (map[string]bool, error) { return rules.ignore(ctx, env, names) })
 }
 
 // walk lists the files of root. ignored returns those of some new files and directories that do not count.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 
 	"wavex/internal/safefile"
@@ -75,14 +76,14 @@ func (s Store) Get(k Kept) (Tree, error) {
 	return t.With(k.Changes), nil
 }
 
-// Keep stores the contents of the files of a tree of root that git does not have. isSecret reports whether a content
-// must not be stored. A file that is not stored has no earlier content.
+// Keep stores the contents of the files of a tree of root that git does not have, and the .gitignore files. isSecret
+// reports whether a content must not be stored. A file that is not stored has no earlier content.
 func (s Store) Keep(root string, t Tree, inGit map[string]bool, isSecret func([]byte) bool) {
 	known := map[string]bool{}
 	sum := 0
 	for name, state := range t {
 		digest := state.Digest()
-		if digest == "" || inGit[digest] || known[digest] || sum > maxContents {
+		if digest == "" || inGit[digest] && path.Base(name) != ".gitignore" || known[digest] || sum > maxContents {
 			continue
 		}
 		known[digest] = true
