@@ -54,7 +54,8 @@ func (l *Lister) Again(ctx context.Context, root string, env []string, was, last
 		return nil, err
 	}
 	defer rules.remove()
-	return l.walk(ctx, root, was.With(last), func(names []string) (map[string]bool, error) { return rules.ignore(ctx, env, names) })
+	ignored := func(names []string) (map[string]bool, error) { return rules.ignore(ctx, env, names) }
+	return l.walk(ctx, root, was.With(last), ignored)
 }
 
 // walk lists the files of root. ignored returns those of some new files and directories that do not count.
