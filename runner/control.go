@@ -3,7 +3,6 @@ package runner
 import (
 	"cmp"
 	"context"
-	"maps"
 	"math/bits"
 	"os"
 	"path/filepath"
@@ -22,29 +21,31 @@ func (t *attempt) control(ctx context.Context, before baseline) error {
 	if t.req.Trees == nil || t.req.Command != "" || len(t.req.Checks) == 0 {
 		return nil
 	}
-	surplus := t.suspects()
+	surplus := t.suspects(before)
 	if t.uncompared != "" || len(surplus) == 0 {
 		t.res.Doubt = t.uncompared
 		return nil
 	}
 	t.observe("checking", "without the changes that the task did not declare")
-	green, err := t.green(ctx, surplus)
+	green, err := t.green(ctx, before, surplus)
 	if green && before.Vacuous {
 		return nil
 	}
 	if green { // it counts only if the checks see the copy: without the work they fail there, as before
-		all := slices.AppendSeq(slices.Clone(surplus), maps.Keys(t.own))
-		if blind, err := t.green(ctx, all); err == nil && blind {
+		switch blind, err := t.green(ctx, before, slices.Concat(surplus, t.own)); {
+		case err != nil:
+			t.res.Doubt = err.Error()
+		case blind:
 			t.res.Doubt = "its checks pass in a copy of the project also without the work"
 		}
 		return context.Cause(ctx)
 	}
 	var flaky bool
 	if err == nil { // the place counts only if the checks pass there with the work as it is
-		green, err = t.green(ctx, nil)
+		green, err = t.green(ctx, before, nil)
 	}
 	if green {
-		surplus, flaky = t.narrow(ctx, surplus)
+		surplus, flaky = t.narrow(ctx, before, surplus)
 	}
 	switch {
 	case err != nil:
@@ -62,12 +63,12 @@ func (t *attempt) control(ctx context.Context, before baseline) error {
 
 // suspects returns the surplus in the order in which it is looked at. A task that declares no files has no surplus:
 // then these are the changed files that are no source, and new ones that test runners load by their names.
-func (t *attempt) suspects() []string {
-	files := slices.Sorted(maps.Keys(t.surplus))
+func (t *attempt) suspects(before baseline) []string {
+	files := slices.Sorted(slices.Values(t.surplus))
 	if len(t.declared()) == 0 {
 		files = slices.DeleteFunc(files, func(file string) bool {
 			kind := filetree.KindOf(file)
-			return kind == filetree.Source || t.surplus[file] == "" && kind != filetree.Setup
+			return kind == filetree.Source || before.tree[file] == "" && kind != filetree.Setup
 		})
 	}
 	slices.SortStableFunc(files, func(a, b string) int { return cmp.Compare(filetree.KindOf(a), filetree.KindOf(b)) })
@@ -75,7 +76,7 @@ func (t *attempt) suspects() []string {
 }
 
 // green reports whether the checks pass in a copy in which files are as before.
-func (t *attempt) green(ctx context.Context, files []string) (bool, error) {
+func (t *attempt) green(ctx context.Context, before baseline, files []string) (bool, error) {
 	dir, err := os.MkdirTemp(t.turn.Env["TMPDIR"], "wavex-control-")
 	if err != nil {
 		return false, err
@@ -83,11 +84,7 @@ func (t *attempt) green(ctx context.Context, files []string) (bool, error) {
 	defer func() { _ = os.RemoveAll(dir) }() // the slot's directory is emptied as well
 	back := filetree.Tree{}
 	for _, file := range files {
-		state, is := t.surplus[file]
-		if !is {
-			state = t.own[file]
-		}
-		back[file] = state
+		back[file] = before.tree[file]
 	}
 	root, to := t.req.Trees.root(t.req.Dir), filepath.Join(dir, "project")
 	if err := t.store().Copy(ctx, root, to, back); err != nil {
@@ -100,12 +97,12 @@ func (t *attempt) green(ctx context.Context, files []string) (bool, error) {
 
 // narrow returns the part of the surplus without which the checks fail, after at most log2 of its number of runs. A
 // single file is confirmed: a check may be flaky.
-func (t *attempt) narrow(ctx context.Context, surplus []string) (part []string, flaky bool) {
+func (t *attempt) narrow(ctx context.Context, before baseline, surplus []string) (part []string, flaky bool) {
 	part = surplus
 	confirmed := false
 	for left := max(1, bits.Len(uint(len(surplus)))-1); left > 0 && (len(part) > 1 || !confirmed); left-- {
 		try := part[:(len(part)+1)/2]
-		switch green, err := t.green(ctx, try); {
+		switch green, err := t.green(ctx, before, try); {
 		case err != nil:
 			return surplus, false
 		case !green:

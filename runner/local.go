@@ -103,8 +103,8 @@ type attempt struct {
 	red       []failedCheck // those that failed in the quiet directory a moment ago
 
 	digests    map[string]string // of the declared files, as in Result.Digests
-	surplus    filetree.Tree     // the states from before of the changed files that the task does not declare
-	own        filetree.Tree     // those of the ones that it declares
+	surplus    []string          // the changed files that the task does not declare, as paths of the project
+	own        []string          // those that it declares
 	now        filetree.Tree     // after the turn; nil: not known
 	uncompared string            // why the files were not compared
 }

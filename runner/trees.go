@@ -54,13 +54,12 @@ func (t *attempt) compare(ctx context.Context, before baseline) {
 	}
 	t.now = now
 	own := t.declared()
-	t.surplus, t.own = filetree.Tree{}, filetree.Tree{}
 	for file := range before.tree.Edits(now) {
 		switch {
 		case declares(own, file):
-			t.own[file] = before.tree[file]
+			t.own = append(t.own, file)
 		case !declares(t.req.Trees.Busy, file):
-			t.surplus[file] = before.tree[file]
+			t.surplus = append(t.surplus, file)
 			t.res.Surplus = append(t.res.Surplus, t.req.relative(file))
 		}
 	}

@@ -52,6 +52,9 @@ func (s Store) Copy(ctx context.Context, root, to string, back Tree) error {
 		}
 		return false, nil
 	})
+	if st, serr := os.Lstat(to); err == nil && (serr != nil || !st.IsDir()) {
+		err = errors.Join(serr, errors.New("the copy is no directory"))
+	}
 	if err == nil {
 		err = copyRepository(ctx, filepath.Join(root, ".git"), filepath.Join(to, ".git"))
 	}
@@ -106,9 +109,6 @@ func absolute(dir, path string) string {
 func (s Store) restore(ctx context.Context, root, copied, name string, state State) error {
 	if state == "" {
 		return nil
-	}
-	if st, err := os.Lstat(copied); err != nil || !st.IsDir() {
-		return errors.Join(err, errors.New("the copy is no directory"))
 	}
 	to, err := os.OpenRoot(copied)
 	if err != nil {

@@ -112,7 +112,7 @@ func IsRepository(dot string) bool {
 // rules are the .gitignore files of a tree, in a repository of their own.
 type rules struct{ dir string }
 
-func newRules(root string, t Tree, contents func(State) ([]byte, error)) (*rules, error) {
+func newRules(t Tree, contents func(State) ([]byte, error)) (*rules, error) {
 	r := &rules{}
 	for name, state := range t {
 		if t["."] == "" || path.Base(name) != ".gitignore" || state.Digest() == "" {

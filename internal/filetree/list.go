@@ -49,7 +49,7 @@ func (l *Lister) Again(ctx context.Context, root string, env []string, was, last
 	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, ErrTooLarge)
 	defer cancel()
 	root = resolved(root)
-	rules, err := newRules(root, was, contents)
+	rules, err := newRules(was, contents)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ type tree struct {
 	Commit string `json:"commit,omitempty"`
 
 	judged  string // git's id of the files with which the last attempt ended, before hooks changed them
-	inUse   bool   // somebody works in it or changes it
+	inUse   bool   // an attempt works in it, or wavex changes it
 	settled bool   // its task was settled while another task took it over
 }
 
