@@ -31,8 +31,12 @@ func (s *State) evidence(reviewed bool) []event.Evidence {
 	}
 	for i := range s.Tasks {
 		if s.IsAllowed(i) {
-			rows = append(rows, event.Evidence{Task: s.Plan.Tasks[i].ID, Basis: event.Allowed, Kind: event.Assumption,
-				Why: "it failed, and its group allows that"})
+			r := event.Evidence{Task: s.Plan.Tasks[i].ID, Basis: event.Allowed, Kind: event.Assumption,
+				Why: "it failed, and its group allows that"}
+			if s.repairsBlocker(r.Task) {
+				r.Why = "it failed to repair a blocker"
+			}
+			rows = append(rows, r)
 			continue
 		}
 		rows = append(rows, s.accept(e.of(i)))
@@ -107,11 +111,13 @@ func (e *taskEvidence) of(i int) event.Evidence {
 		return row(event.Unproven, event.Assumption, "no attempt at it was made")
 	case (len(last.Rests) > 0 || last.Doubt != "") && (t.Edited || t.failedBefore()):
 		return asked(e.reviewed, event.Rests, restsOn(last))
-	case emptyCheck(last) != "":
-		return asked(e.reviewed, event.Empty, "no test ran: "+emptyCheck(last))
+	}
+	empty, flaky := unclearChecks(last)
+	if empty != "" {
+		return asked(e.reviewed, event.Empty, "no test ran: "+empty)
 	}
 	seen := e.reviewed || e.s.isReviewedLightly(t.Wave)
-	if flaky := flakyCheck(last); flaky != "" {
+	if flaky != "" {
 		return asked(seen, event.Changed, "its check failed and passed on the same files: "+flaky)
 	}
 	if len(p.Verify) > 0 && t.failedBefore() {
@@ -151,24 +157,15 @@ func restsOn(r *runner.Result) string {
 	return fmt.Sprintf("it passes only with changes to %s that the task did not declare", files)
 }
 
-// emptyCheck says why no test ran in a check of an attempt; "": tests ran.
-func emptyCheck(r *runner.Result) string {
+// unclearChecks says why no test ran in a check of an attempt, and which check failed and passed on the same files.
+func unclearChecks(r *runner.Result) (empty, flaky string) {
 	for _, c := range r.Checks {
-		if c.Empty != "" {
-			return c.Empty
-		}
-	}
-	return ""
-}
-
-// flakyCheck returns a check of an attempt that failed and passed on the same files; "": there is none.
-func flakyCheck(r *runner.Result) string {
-	for _, c := range r.Checks {
+		empty = cmp.Or(empty, c.Empty)
 		if c.Flaky {
-			return c.Check
+			flaky = cmp.Or(flaky, c.Check)
 		}
 	}
-	return ""
+	return empty, flaky
 }
 
 // failedBefore reports whether the checks are known to have failed before the work: before an attempt, whose base may
