@@ -190,8 +190,6 @@ var may = map[string]struct {
 	"fleet/remote/wire": {[]string{"budget", "runner"}, "messages about attempts; it knows neither engine nor git"},
 	"fleet/ferry": {[]string{"internal/async", "internal/gitwork", "internal/loop", "internal/safefile", "runner"},
 		"commits and files on their way; engines and worktrees are others' business"},
-	"fleet/remote/remotetest": {[]string{"fleet/remote", "internal/testrepo", "runner", "runner/runnertest"},
-		"the suite of runners, on workers"},
 	"cmd":           {[]string{"*"}, "the command line wires everything"},
 	"cmd/wavex":     {[]string{"cmd"}, "ten lines"},
 	"cmd/manpages":  {[]string{"cmd"}, "it describes the command line"},

@@ -255,8 +255,8 @@ func TestClocksDiffer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	dir, req := f.request("a")
-	told := wire.Result{Attempt: runner.Result{Outcome: runner.Interrupted, Duration: time.Hour,
-		Started: time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	told := runner.Result{Outcome: runner.Interrupted, Duration: time.Hour,
+		Started: time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)}
 	var serving sync.WaitGroup
 	defer serving.Wait()
 	defer cancel()
@@ -880,7 +880,7 @@ func TestResumedInAnotherProtocol(t *testing.T) {
 	r := f.runner(dir)
 	req.Adopted = true
 	if res := r.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken || res.Cost != req.Cap ||
-		!strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 5") {
+		!strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 6") {
 		t.Errorf("%+v", res)
 	}
 }

@@ -105,8 +105,13 @@ func (s *session) look(ctx context.Context, c *event.Config) (checks []doctor.Ch
 	}
 	queue := s.key.Queue("")
 	list, err := s.engine.Workers(ctx, queue)
+	slots, lines := 0, []string{}
+	for _, w := range list {
+		slots += max(1, w.Slots) // 0: it does not say
+		lines = append(lines, describe(w))
+	}
 	const unknown = 4
-	c.Parallel = cmp.Or(c.Parallel, slots(list), unknown)
+	c.Parallel = cmp.Or(c.Parallel, slots, unknown)
 	found := doctor.Check{Name: "workers", Status: doctor.OK}
 	switch {
 	case err != nil:
@@ -117,27 +122,16 @@ func (s *session) look(ctx context.Context, c *event.Config) (checks []doctor.Ch
 		found.Text = fmt.Sprintf("none asks for attempts of queue %s; each attempt waits for one up to %s", queue,
 			report.FormatDuration(queueWait(c.Workers)))
 	default:
-		found.Text = textfmt.Block(strings.Join(lines(list), "\n"))
+		found.Text = strings.Join(lines, "\n")
 	}
 	return append(checks, found), err
 }
 
-// lines describes workers.
-func lines(list []remote.Worker) (all []string) {
-	for _, w := range list {
-		all = append(all, fmt.Sprintf("%s: %s, wavex %s, claude %s, login: %s", w.Name,
-			report.Plural(w.Slots, "slot", "slots"), cmp.Or(w.Release, "unknown"), cmp.Or(w.CLI, "none"),
-			cmp.Or(w.Login, "unknown")))
-	}
-	return all
-}
-
-// slots returns the number of attempts that workers make at a time. A worker that does not say it counts as one.
-func slots(list []remote.Worker) (n int) {
-	for _, w := range list {
-		n += max(1, w.Slots)
-	}
-	return n
+// describe describes a worker, in a line.
+func describe(w remote.Worker) string {
+	return textfmt.Line(fmt.Sprintf("%s: %s, wavex %s, claude %s, login: %s", w.Name,
+		report.Plural(w.Slots, "slot", "slots"), cmp.Or(w.Release, "unknown"), cmp.Or(w.CLI, "none"),
+		cmp.Or(w.Login, "unknown")))
 }
 
 // place completes the configuration of a run on workers: its tasks work in worktrees.

@@ -145,11 +145,8 @@ func (h *workerHost) redact(res runner.Result) runner.Result {
 
 // say shows an event of the worker.
 func (h *workerHost) say(e worker.Event) {
-	e.Text = h.secrets.String(textfmt.Line(e.Text))
+	e.Time, e.Text = time.Now().UTC().Truncate(time.Millisecond), h.secrets.String(textfmt.Line(e.Text))
 	if h.opts.output == "json" {
-		if e.Time.IsZero() {
-			e.Time = time.Now().UTC().Truncate(time.Millisecond)
-		}
 		_ = json.NewEncoder(h.std.Out).Encode(e) // attempts go on without a reader
 		return
 	}
@@ -157,5 +154,5 @@ func (h *workerHost) say(e worker.Event) {
 	if e.ID != "" {
 		line = strings.TrimSpace(fmt.Sprintf("%s %s %s %s", e.Type, e.ID, e.Outcome, e.Text))
 	}
-	fmt.Fprintf(h.std.Err, "%s wavex worker: %s\n", time.Now().UTC().Format(time.RFC3339), line)
+	fmt.Fprintf(h.std.Err, "%s wavex worker: %s\n", e.Time.Format(time.RFC3339), line)
 }

@@ -39,13 +39,7 @@ func refusePlan(ctx context.Context, p *plan.Plan, c *event.Config) error {
 	}
 	for t := range p.AllTasks() {
 		where := t.WorkDir(dir)
-		if s := p.SettingsOf(t); t.Command == "" && s.MCPConfig != "" && s.MCPConfig != "inherit" {
-			if !inside(top, where, s.MCPConfig) {
-				return usage("%s:%d: task %s: the MCP file %s is not in the repository, so workers do not have it", p.Path,
-					t.Pos.Line, t.ID, s.MCPConfig)
-			}
-		}
-		if path := outsideOf(top, where, t); path != "" {
+		if path := outsideOf(top, where, t, p.SettingsOf(t).MCPConfig); path != "" {
 			return usage("%s:%d: task %s: %s is not in the repository, so workers do not have it", p.Path, t.Pos.Line,
 				t.ID, path)
 		}
@@ -54,8 +48,11 @@ func refusePlan(ctx context.Context, p *plan.Plan, c *event.Config) error {
 }
 
 // outsideOf returns the first path of a task that is not in the repository, or "".
-func outsideOf(top, where string, t *plan.Task) string {
+func outsideOf(top, where string, t *plan.Task, mcp string) string {
 	paths := []string{"."}
+	if t.Command == "" && mcp != "inherit" {
+		paths = append(paths, cmp.Or(mcp, "."))
+	}
 	for _, f := range t.Files {
 		paths = append(paths, f.Path)
 	}

@@ -81,11 +81,11 @@ func (h *workerHost) serve(ctx context.Context, e engine, eo temporal.Options, s
 	for n := 1; ; n++ {
 		select {
 		case err := <-done:
-			if err == nil && first != nil {
-				return cmd.SignalError(first)
-			}
-			if err != nil {
+			switch {
+			case err != nil:
 				return usererr.Blocked(err)
+			case first != nil:
+				return cmd.SignalError(first)
 			}
 			return nil
 		case s := <-signals:

@@ -15,7 +15,6 @@ import (
 	"wavex/fleet/remote/wire"
 	"wavex/internal/event"
 	"wavex/internal/report"
-	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
 )
 
@@ -106,12 +105,8 @@ func (r workersReport) text() string {
 	if len(r.Workers) == 0 {
 		fmt.Fprintf(&b, "no worker asks for attempts of queue %s at %s\n", r.Queue, r.Engine)
 	}
-	for i, w := range r.Workers {
-		if i == 0 {
-			fmt.Fprintf(&b, "%-20s %5s  %-12s %-12s %-24s %s\n", "worker", "slots", "wavex", "claude", "login", "seen")
-		}
-		fmt.Fprintf(&b, "%-20s %5d  %-12s %-12s %-24s %s\n", textfmt.Line(w.Name), w.Slots, textfmt.Line(w.Release),
-			textfmt.Line(w.CLI), textfmt.Line(w.Login), seen(w.Silent))
+	for _, w := range r.Workers {
+		b.WriteString(describe(w.Worker) + ", seen " + seen(w.Silent) + "\n")
 	}
 	if r.Warning != "" {
 		b.WriteString("warning: " + r.Warning + "\n")

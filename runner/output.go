@@ -29,7 +29,7 @@ const (
 type OutputSpec struct {
 	Schema json.RawMessage `json:"schema"` // JSON Schema
 	// Dir is where a large result goes, absolute; it is created when missing. "": every result is inline.
-	Dir string `json:"dir,omitempty"`
+	Dir string `json:"-"`
 	// Lines means that a value that is no JSON array stands for the list of its lines that are not empty.
 	Lines bool `json:"lines,omitempty"`
 }

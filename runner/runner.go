@@ -98,7 +98,7 @@ type Hooks struct {
 	Directory Directory
 }
 
-// Request holds the input of one attempt.
+// Request holds the input of one attempt. Paths of this machine are no part of its JSON, which travels to workers.
 type Request struct {
 	Run     string `json:"run"`     // run id
 	Task    string `json:"task"`    // task id as the plan spells it
@@ -111,15 +111,15 @@ type Request struct {
 	WIP    string `json:"wip,omitempty"`
 
 	Dir      string `json:"dir"`               // absolute; where the agent and its checks work
-	LogDir   string `json:"log_dir"`           // absolute; created when missing; prompt, stream, stderr and result go here
-	Baseline string `json:"base,omitempty"`    // absolute file: digests of the declared files before the first attempt
+	LogDir   string `json:"-"`                 // absolute; created when missing; prompt, stream, stderr and result go here
+	Baseline string `json:"-"`                 // absolute file: digests of the declared files before the first attempt
 	Prompt   string `json:"prompt"`            // goes on stdin; written to LogDir/prompt.md
 	Command  string `json:"command,omitempty"` // a command task: run this instead of an agent
 
-	Session string `json:"session"`           // UUID minted by the scheduler
-	Resume  bool   `json:"resume,omitempty"`  // continue Session instead of opening it
-	Worker  string `json:"worker,omitempty"`  // the worker that has Session; "": this machine, or it is not known
-	Adopted bool   `json:"adopted,omitempty"` // an earlier session may have started it on another machine
+	Session string `json:"session"`          // UUID minted by the scheduler
+	Resume  bool   `json:"resume,omitempty"` // continue Session instead of opening it
+	Worker  string `json:"-"`                // the worker that has Session; "": this machine, or it is not known
+	Adopted bool   `json:"-"`                // an earlier session may have started it on another machine
 	// FullPrompt is the prompt for a new session. It replaces Prompt if the session to resume no longer
 	// exists. "": Prompt serves for both.
 	FullPrompt string `json:"full_prompt,omitempty"`
@@ -138,7 +138,7 @@ type Request struct {
 	Guards  []Guard  `json:"guards,omitempty"`
 	Protect *Protect `json:"protect,omitempty"`
 	// Closed are absolute paths, beside those of Guards and Protect, that a wall closes to the agent.
-	Closed []string `json:"closed,omitempty"`
+	Closed []string `json:"-"`
 	// Trees makes the runner compare the files of the project; nil: it does not.
 	Trees *Trees `json:"trees,omitempty"`
 	// Reviewed means that a reviewer looks at the work later: an agent may change nothing if all is there already.

@@ -16,7 +16,7 @@ import (
 
 // Trees makes the runner compare the files of the project. Paths are of the project, slash-separated.
 type Trees struct {
-	Store string `json:"store"`           // absolute; listings and old contents go here
+	Store string `json:"-"`               // absolute; listings and old contents go here
 	Under string `json:"under,omitempty"` // the path of Dir in the project; "": Dir is the project
 	// Busy are the files that tasks declare which may run at the same time in the same directory.
 	Busy []string `json:"busy,omitempty"`

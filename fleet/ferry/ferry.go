@@ -157,15 +157,11 @@ func (f *Ferry) Sweep(ctx context.Context, run string, dry bool) (removed int, e
 		}
 		removed += len(part)
 	}
-	return removed, f.forget(ctx, run)
+	return removed, f.Forget(ctx, run)
 }
 
-// Forget removes the refs of a run from the repository in dir alone.
-func Forget(ctx context.Context, dir, run string, env []string) error {
-	return New(ctx, dir, "", env).forget(ctx, run)
-}
-
-func (f *Ferry) forget(ctx context.Context, run string) error {
+// Forget removes the refs of a run from the repository alone.
+func (f *Ferry) Forget(ctx context.Context, run string) error {
 	var deletes strings.Builder
 	for _, kind := range kinds {
 		names, err := f.git.Output(ctx, "", "for-each-ref", "--format=delete %(refname)", prefix(run, kind))

@@ -19,7 +19,7 @@ import (
 
 // This file makes commits of files, and files of commits. Such a commit has no parents.
 
-// MaxFile bounds a packed file, in bytes. Of a longer one the end is packed, but of Outputs, which are values.
+// MaxFile bounds a packed file, in bytes. Log files are shorter by themselves, see runner.Host.CreateLog.
 const MaxFile = 50 << 20
 
 // maxFiles bounds the files of a commit that Unpack writes, and maxUnpacked their size, in bytes.
@@ -75,16 +75,8 @@ func (f *Ferry) storeFiles(ctx context.Context, files map[string]string) (ids ma
 			return nil, err
 		case !info.Mode().IsRegular():
 			return nil, fmt.Errorf("packing %s: %s is no regular file", name, from)
-		case info.Size() > MaxFile && path.Dir(name) == Outputs:
-			return nil, fmt.Errorf("packing %s: it has %d bytes, more than %d", from, info.Size(), MaxFile)
 		case info.Size() > MaxFile:
-			end, err := readEnd(from, info.Size())
-			if err != nil {
-				return nil, err
-			}
-			if ids[name], err = f.git.Output(ctx, end, "hash-object", "-w", "--no-filters", "--stdin"); err != nil {
-				return nil, err
-			}
+			return nil, fmt.Errorf("packing %s: it has %d bytes, more than %d", from, info.Size(), MaxFile)
 		case strings.Contains(from, "\n"):
 			if ids[name], err = f.git.Output(ctx, "", "hash-object", "-w", "--no-filters", "--", from); err != nil {
 				return nil, err
@@ -109,22 +101,6 @@ func (f *Ferry) storeFiles(ctx context.Context, files map[string]string) (ids ma
 		ids[name] = all[i]
 	}
 	return ids, nil
-}
-
-// readEnd returns the last lines of a file of the given size, after a line with the number of missing bytes.
-func readEnd(from string, size int64) (text string, err error) {
-	file, err := safefile.Open(from)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = file.Close() }() // read only: no data can be lost
-	end := make([]byte, MaxFile)
-	n, err := file.ReadAt(end, size-MaxFile)
-	if n < len(end) {
-		return "", err
-	}
-	_, rest, _ := strings.Cut(string(end), "\n")
-	return fmt.Sprintf("[wavex: the first %d bytes are missing]\n%s", size-int64(len(rest)), rest), nil
 }
 
 // Unpack writes the files of a commit, readable by the owner alone. A name has two parts: dirs has the directories by

@@ -17,7 +17,7 @@ import (
 const (
 	kindAttempt = "attempt" // log files of the attempt
 	kindTask    = "task"    // digests from before and after attempts
-	kindChecks  = "checks"  // old versions of files on which checks rest
+	kindChecks  = "checks"  // listings and old contents, which the digests name
 )
 
 // Outputs is the kind of large structured results: that of the attempt, and those that its request names.
@@ -44,37 +44,48 @@ func Dirs(req *runner.Request) map[string]string {
 func TaskFiles(req *runner.Request) (map[string]string, error) {
 	files := map[string]string{}
 	dir := filepath.Dir(req.Baseline)
-	entries, err := safefile.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	names, err := filesIn(dir)
+	if err != nil {
 		return nil, err
 	}
 	var text strings.Builder
 	base := strings.TrimSuffix(loop.Digests, ".json") + "."
-	for _, e := range entries {
-		if !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), base) && e.Name() != loop.FinalState {
+	for _, name := range names {
+		if !strings.HasPrefix(name, base) && name != loop.FinalState {
 			continue
 		}
-		path := filepath.Join(dir, e.Name())
+		path := filepath.Join(dir, name)
 		data, err := safefile.Read(path, maxDigests)
 		if err != nil {
 			return nil, err
 		}
-		files[kindTask+"/"+e.Name()] = path
+		files[kindTask+"/"+name] = path
 		text.Write(data)
 	}
 	if req.Trees == nil || text.Len() == 0 {
 		return files, nil
 	}
-	old, err := safefile.ReadDir(req.Trees.Store)
-	for _, e := range old {
-		if e.Type().IsRegular() && strings.Contains(text.String(), strings.TrimPrefix(e.Name(), "tree-")) {
-			files[kindChecks+"/"+e.Name()] = filepath.Join(req.Trees.Store, e.Name())
+	old, err := filesIn(req.Trees.Store)
+	for _, name := range old {
+		if strings.Contains(text.String(), strings.TrimPrefix(name, "tree-")) {
+			files[kindChecks+"/"+name] = filepath.Join(req.Trees.Store, name)
+		}
+	}
+	return files, err
+}
+
+// filesIn returns the names of the regular files in a directory, which may be missing.
+func filesIn(dir string) (names []string, err error) {
+	entries, err := safefile.ReadDir(dir)
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			names = append(names, e.Name())
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	return files, err
+	return names, err
 }
 
 // AttemptFiles returns the files that an attempt has left, for Pack: its log files, those of TaskFiles, and its large
@@ -84,14 +95,12 @@ func AttemptFiles(req *runner.Request, output *runner.Output) (map[string]string
 	if err != nil {
 		return nil, err
 	}
-	logs, err := safefile.ReadDir(req.LogDir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	logs, err := filesIn(req.LogDir)
+	if err != nil {
 		return nil, err
 	}
-	for _, e := range logs {
-		if e.Type().IsRegular() {
-			files[kindAttempt+"/"+e.Name()] = filepath.Join(req.LogDir, e.Name())
-		}
+	for _, name := range logs {
+		files[kindAttempt+"/"+name] = filepath.Join(req.LogDir, name)
 	}
 	if req.Output != nil && output != nil && output.Digest != "" {
 		name := output.Digest + ".json"

@@ -69,14 +69,14 @@ func (a *attempt) read(ctx context.Context, data []byte) (runner.Result, error) 
 	if err == nil && m.Digest != "" {
 		err = a.attach(ctx, &m)
 	}
-	var r wire.Result
+	var res runner.Result
 	if err == nil {
-		err = m.Decode(&r)
+		err = m.Decode(&res)
 	}
 	if err != nil {
 		return runner.Result{}, err
 	}
-	return a.bring(ctx, r.Attempt)
+	return a.bring(ctx, res)
 }
 
 // bring brings the work and the logs of a result here. The logs of an attempt that never began do not exist.
@@ -108,7 +108,7 @@ func (a *attempt) collect(ctx context.Context) (res runner.Result, found bool) {
 	if err != nil || there[logs] == "" || a.Ferry.Fetch(ctx, logs) != nil {
 		return res, false
 	}
-	res, pushed, err := a.pushedResult(ctx, logs)
+	res, pushed, err := a.pushedResult(ctx)
 	if pushed {
 		if err == nil {
 			res, err = a.bring(ctx, res)
@@ -119,49 +119,41 @@ func (a *attempt) collect(ctx context.Context) (res runner.Result, found bool) {
 		a.Warn(fmt.Errorf("the pushed result of %s: %w", a.id, err))
 		return res, false
 	}
-	if sealed, err := a.Ferry.Show(ctx, logs+":"+wire.ProgressFile); err == nil {
-		var p wire.Progress
-		m := wire.Message{Kind: wire.KindProgress}
-		if m.Body, err = a.open(sealed); err != nil {
-			a.Warn(fmt.Errorf("the pushed turn of %s: %w", a.id, err))
-		} else if m.Decode(&p) == nil && p.Turn != nil {
-			a.worker = cmp.Or(a.worker, p.Worker)
-			a.reportTurn(ctx, p.Turn)
-		}
+	var p wire.Progress
+	m := wire.Message{Kind: wire.KindProgress}
+	if m.Body, err = a.pushed(ctx, wire.ProgressFile); err != nil {
+		a.Warn(fmt.Errorf("the pushed turn of %s: %w", a.id, err))
+	} else if m.Decode(&p) == nil && p.Turn != nil {
+		a.worker = cmp.Or(a.worker, p.Worker)
+		a.reportTurn(ctx, p.Turn)
 	}
 	return res, false
 }
 
-// pushedResult returns the result in a commit of logs. pushed is false if it has none.
-func (a *attempt) pushedResult(ctx context.Context, logs string) (res runner.Result, pushed bool, err error) {
-	sealed, err := a.Ferry.Show(ctx, logs+":"+wire.ResultFile)
-	if err != nil {
-		return res, false, nil
-	}
-	var r wire.Result
+// pushedResult returns the result that the worker has pushed with the logs. found is false if it has pushed none.
+func (a *attempt) pushedResult(ctx context.Context) (res runner.Result, found bool, err error) {
 	m := wire.Message{Kind: wire.KindResult}
-	if m.Body, err = a.open(sealed); err == nil {
-		err = m.Decode(&r)
+	if m.Body, err = a.pushed(ctx, wire.ResultFile); m.Body != nil {
+		err = m.Decode(&res)
 	}
-	return r.Attempt, true, err
+	return res, m.Body != nil || err != nil, err
 }
 
-// open returns a message body that the worker has pushed.
-func (a *attempt) open(sealed []byte) ([]byte, error) {
+// pushed returns a message body that the worker has pushed with the logs; nil: it has not.
+func (a *attempt) pushed(ctx context.Context, file string) ([]byte, error) {
+	sealed, err := a.Ferry.Show(ctx, ferry.Logs(a.req.Run, a.req.Task, a.req.Attempt)+":"+file)
+	if err != nil {
+		return nil, nil
+	}
 	return a.Key.Open(wire.ID(a.req.Run, a.req.Task, a.req.Attempt), sealed)
 }
 
 // attach brings the detached body of a result.
 func (a *attempt) attach(ctx context.Context, m *wire.Message) error {
-	logs := ferry.Logs(a.req.Run, a.req.Task, a.req.Attempt)
-	if err := a.Ferry.Fetch(ctx, logs); err != nil {
+	if err := a.Ferry.Fetch(ctx, ferry.Logs(a.req.Run, a.req.Task, a.req.Attempt)); err != nil {
 		return err
 	}
-	sealed, err := a.Ferry.Show(ctx, logs+":"+wire.ResultFile)
-	if err != nil {
-		return err
-	}
-	body, err := a.open(sealed)
+	body, err := a.pushed(ctx, wire.ResultFile)
 	if err != nil {
 		return err
 	}

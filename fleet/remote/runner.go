@@ -126,7 +126,7 @@ func (r *Runner) Late(ctx context.Context, reqs ...runner.Request) ([]runner.Res
 			continue
 		}
 		a := &attempt{Runner: r, req: reqs[i]}
-		if res, pushed, err := a.pushedResult(ctx, name); pushed && err == nil {
+		if res, pushed, err := a.pushedResult(ctx); pushed && err == nil {
 			results[i] = res
 		}
 	}
@@ -135,7 +135,6 @@ func (r *Runner) Late(ctx context.Context, reqs ...runner.Request) ([]runner.Res
 
 func (a *attempt) run(ctx context.Context) runner.Result {
 	adopted := a.req.Adopted
-	a.req.Adopted = false // it is no matter of the worker
 	if err := context.Cause(ctx); err != nil && !adopted {
 		return ended(runner.Interrupted, "stopped before it began: %v", err)
 	}
@@ -259,18 +258,6 @@ func (a *attempt) request() (w wire.Request, outputs map[string]string) {
 		for _, name := range wire.MoveOutputs(&req, a.Outputs+string(filepath.Separator), wire.OutputsDir) {
 			outputs[ferry.Outputs+"/"+name] = filepath.Join(a.Outputs, name)
 		}
-	}
-	req.LogDir, req.Baseline, req.Closed = "", "", nil
-	req.Worker = "" // it is the queue
-	if req.Trees != nil {
-		c := *req.Trees
-		c.Store = ""
-		req.Trees = &c
-	}
-	if req.Output != nil {
-		o := *req.Output
-		o.Dir = ""
-		req.Output = &o
 	}
 	w = wire.Request{Setup: a.Setup, NoVerify: a.NoVerify, Rehearsal: a.Rehearsal, NoWall: a.NoWall, SameVersion: a.Same,
 		Attempt: req}

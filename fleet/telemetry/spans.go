@@ -202,9 +202,6 @@ func (t *Tracer) end(key string, at time.Time, problem string, attrs ...attribut
 	s.End(trace.WithTimestamp(at))
 }
 
-func stringAttr(key, v string) attribute.KeyValue    { return attribute.String(key, v) }
-func intAttr(key string, v int) attribute.KeyValue   { return attribute.Int(key, v) }
-func boolAttr(key string, v bool) attribute.KeyValue { return attribute.Bool(key, v) }
-func usdAttr(key string, v budget.USD) attribute.KeyValue {
-	return attribute.Float64(key, v.Float())
-}
+var stringAttr, intAttr, boolAttr = attribute.String, attribute.Int, attribute.Bool
+
+func usdAttr(key string, v budget.USD) attribute.KeyValue { return attribute.Float64(key, v.Float()) }

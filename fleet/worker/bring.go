@@ -48,7 +48,7 @@ func (a *attempt) bringBack(ctx context.Context, p place, res *runner.Result) (e
 		if try > 0 && async.Sleep(ctx, pushPause) != nil {
 			break
 		}
-		if err = a.push(ctx, p, res, work, wire.ResultFile, wire.Result{Attempt: *res}); err == nil {
+		if err = a.push(ctx, p, res, work, wire.ResultFile, res); err == nil {
 			return nil
 		}
 	}

@@ -96,7 +96,7 @@ func RemoveOld(ctx context.Context, dir string, since time.Time, env []string) (
 			if _, err := gitwork.Clean(ctx, repo, run, false); err != nil {
 				return removed, err
 			}
-			if err := ferry.Forget(ctx, repo, run, env); err != nil {
+			if err := ferry.New(ctx, repo, "", env).Forget(ctx, run); err != nil {
 				return removed, err
 			}
 			if err := os.RemoveAll(in.Run(run)); err != nil {
@@ -149,37 +149,27 @@ func oldRuns(in loop.Dir, since time.Time) (old []string, err error) {
 // returns the refs on the remotes.
 func Salvage(ctx context.Context, dir, run string, env []string) (pushed []string, err error) {
 	all, err := repos(dir)
-	if err != nil {
-		return nil, err
-	}
 	for _, repo := range all {
-		more, err := salvageFrom(ctx, repo, run, env)
-		pushed = append(pushed, more...)
+		refs, err := ferry.New(ctx, repo, "", env).Kept(ctx, run)
 		if err != nil {
+			return pushed, err
+		}
+		if len(refs) > 0 { // else it may be half made, without a git remote
+			remote, err := gitwork.NewGit(ctx, repo, env).Output(ctx, "", "config", "--get", remoteKey)
+			if err != nil {
+				return pushed, fmt.Errorf("%s has no git remote: %w", repo, err)
+			}
+			if err := ferry.New(ctx, repo, remote, env).Push(ctx, refs...); err != nil {
+				return pushed, err
+			}
+			for _, r := range refs {
+				pushed = append(pushed, strings.TrimSpace(remote+" "+r.Name))
+			}
+		}
+		if err := os.RemoveAll(loop.In(repo).Run(run, keptFile)); err != nil {
 			return pushed, err
 		}
 	}
 	slices.Sort(pushed)
-	return pushed, nil
-}
-
-// salvageFrom is Salvage for one repository. One that has nothing of the run may be half made, without a git remote.
-func salvageFrom(ctx context.Context, repo, run string, env []string) (pushed []string, err error) {
-	refs, err := ferry.New(ctx, repo, "", env).Kept(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	if len(refs) > 0 {
-		remote, err := gitwork.NewGit(ctx, repo, env).Output(ctx, "", "config", "--get", remoteKey)
-		if err != nil {
-			return nil, fmt.Errorf("%s has no git remote: %w", repo, err)
-		}
-		if err := ferry.New(ctx, repo, remote, env).Push(ctx, refs...); err != nil {
-			return nil, err
-		}
-		for _, r := range refs {
-			pushed = append(pushed, strings.TrimSpace(remote+" "+r.Name))
-		}
-	}
-	return pushed, os.RemoveAll(loop.In(repo).Run(run, keptFile))
+	return pushed, err
 }

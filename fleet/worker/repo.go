@@ -61,15 +61,8 @@ func (w *Worker) repo(ctx context.Context, remote string) (*repo, error) {
 	}
 	git := gitwork.NewGit(ctx, r.dir, w.opts.Env).AsWavex()
 	if _, err := git.Output(ctx, "", "rev-parse", "--verify", "-q", "HEAD"); err != nil {
-		tree, err := git.Output(ctx, "", "write-tree")
-		if err != nil {
-			return nil, err
-		}
-		empty, err := git.Output(ctx, "Nothing is checked out here\n", "commit-tree", tree)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := git.Output(ctx, "", "update-ref", "HEAD", empty); err != nil {
+		if _, err := git.Output(ctx, "", "commit", "-q", "--allow-empty", "--no-verify", "--no-gpg-sign", "-m",
+			"Nothing is checked out here"); err != nil {
 			return nil, err
 		}
 	}

@@ -78,8 +78,12 @@ func (s *Server) Run(ctx context.Context, stops <-chan struct{}) error {
 			r.serve(working, &all)
 		}
 		if full != said && !r.stopping {
-			r.sayFull(full)
 			said = full
+			if full == "" {
+				r.Say(Event{Type: "serving", Text: "takes attempts"})
+			} else {
+				r.Say(Event{Type: "full", Text: "takes no attempts: " + full})
+			}
 		}
 		select {
 		case m := <-r.messages:
@@ -91,12 +95,12 @@ func (s *Server) Run(ctx context.Context, stops <-chan struct{}) error {
 			}
 		case <-stops:
 			if r.stopping && drained != nil {
-				r.say(Event{Type: "interrupting", Text: "interrupting its attempts"})
+				r.Say(Event{Type: "interrupting", Text: "interrupting its attempts"})
 				interrupt(errStopped)
 				continue
 			}
 			r.stopping, drained = true, time.After(s.Drain)
-			r.say(Event{Type: "draining", Text: fmt.Sprintf("takes no more attempts; %d running may go on for %s (again to "+
+			r.Say(Event{Type: "draining", Text: fmt.Sprintf("takes no more attempts; %d running may go on for %s (again to "+
 				"interrupt them)", r.running, s.Drain)})
 		case <-drained:
 			interrupt(errDrained)
@@ -117,14 +121,6 @@ func (r *serving) full() string {
 		return r.refused.Error()
 	}
 	return r.Full()
-}
-
-func (r *serving) sayFull(full string) {
-	if full == "" {
-		r.say(Event{Type: "serving", Text: "takes attempts"})
-		return
-	}
-	r.say(Event{Type: "full", Text: "takes no attempts: " + full})
 }
 
 // serve lets the engine hand out attempts.
@@ -149,7 +145,7 @@ func (r *serving) work(ctx context.Context, task Task) {
 		if r.taken++; r.Once > 0 && r.taken >= r.Once {
 			r.stopping = true
 		}
-		r.say(Event{Type: "started", ID: id})
+		r.Say(Event{Type: "started", ID: id})
 	}
 	res := r.Attempt(ctx, task)
 	r.messages <- func() {
@@ -157,11 +153,6 @@ func (r *serving) work(ctx context.Context, task Task) {
 		if res.Outcome == runner.Limited {
 			r.limited = res.ResetsAt
 		}
-		r.say(Event{Type: "ended", ID: id, Outcome: res.Outcome, Cost: res.Cost.Float(), Text: res.Reason})
+		r.Say(Event{Type: "ended", ID: id, Outcome: res.Outcome, Cost: res.Cost.Float(), Text: res.Reason})
 	}
-}
-
-func (r *serving) say(e Event) {
-	e.Time = time.Now().UTC().Truncate(time.Millisecond)
-	r.Say(e)
 }

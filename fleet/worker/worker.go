@@ -80,6 +80,9 @@ type Worker struct {
 
 // New returns a Worker.
 func New(o Options) *Worker {
+	if o.Redact == nil {
+		o.Redact = func(res runner.Result) runner.Result { return res }
+	}
 	return &Worker{opts: o, repos: map[string]*repo{}, slots: map[int]bool{}, tasks: map[string]chan struct{}{}}
 }
 
@@ -119,7 +122,7 @@ func (w *Worker) Attempt(ctx context.Context, task Task) runner.Result {
 func (w *Worker) broken(err error) runner.Result {
 	res := runner.Result{Outcome: runner.Broken, Worker: w.opts.Name, Started: time.Now().UTC(), Contained: true,
 		Reason: textfmt.OneLine(fmt.Sprintf("worker %s: %v", w.opts.Name, err), runner.ReasonMax)}
-	res = w.redact(res)
+	res = w.opts.Redact(res)
 	res.Signature = runner.Signature(res.Reason, "")
 	return res
 }
@@ -226,7 +229,7 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 	}}
 	res := here.manager.Runner(local).Attempt(ctx, here.req, hooks)
 	res.Worker, res.Duration = a.opts.Name, time.Since(began)
-	res = a.redact(res) // what follows a push must not change it: a detached body is the pushed one
+	res = a.opts.Redact(res) // what follows a push must not change it: a detached body is the pushed one
 	if err := a.bringBack(context.WithoutCancel(ctx), here, &res); err != nil {
 		a.keep(here, &res, err)
 	} else if res.Outcome == runner.Done {
@@ -248,7 +251,7 @@ func (a *attempt) keep(here place, res *runner.Result, why error) {
 	}
 	res.Reason = textfmt.OneLine(fmt.Sprintf("worker %s keeps the work, commit %s: %v", a.opts.Name, kept, why),
 		runner.ReasonMax)
-	*res = a.redact(*res)
+	*res = a.opts.Redact(*res)
 	res.Commit, res.WIP, res.Signature = "", "", runner.Signature(res.Reason, "")
 	// The whole lists are in its log directory. Detached, they would be nowhere.
 	res.Checks, res.Tampered = nil, nil
@@ -258,16 +261,9 @@ func (a *attempt) keep(here place, res *runner.Result, why error) {
 // redactTurn returns a turn as it may leave this machine.
 func (a *attempt) redactTurn(t runner.Turn) runner.Turn {
 	t.Result.Worker = a.opts.Name
-	t.Result = a.redact(t.Result)
-	t.Unfinished = a.redact(runner.Result{Reason: t.Unfinished}).Reason
+	t.Result = a.opts.Redact(t.Result)
+	t.Unfinished = a.opts.Redact(runner.Result{Reason: t.Unfinished}).Reason
 	return t
-}
-
-func (w *Worker) redact(res runner.Result) runner.Result {
-	if w.opts.Redact == nil {
-		return res
-	}
-	return w.opts.Redact(res)
 }
 
 // place is where an attempt works.
@@ -328,14 +324,10 @@ func (p *place) addPaths() {
 	r.Baseline = p.loop.Task(r.Run, r.Task, loop.Digests)
 	r.Closed = []string{string(p.loop)}
 	if r.Trees != nil {
-		c := *r.Trees
-		c.Store = p.loop.Run(r.Run, loop.Contents)
-		r.Trees = &c
+		r.Trees.Store = p.loop.Run(r.Run, loop.Contents)
 	}
 	if r.Output != nil {
-		o := *r.Output
-		o.Dir = outputs
-		r.Output = &o
+		r.Output.Dir = outputs
 	}
 	wire.MoveOutputs(r, wire.OutputsDir, outputs+string(filepath.Separator))
 }
@@ -382,7 +374,7 @@ func (a *attempt) message() ([]byte, error) {
 
 // tell tells the engine the result until it takes it, has given up the attempt, or this worker ends.
 func (a *attempt) tell(ctx context.Context, res runner.Result) {
-	m, _, err := wire.New(wire.KindResult, a.task.ID(), a.opts.Release, wire.Result{Attempt: res})
+	m, _, err := wire.New(wire.KindResult, a.task.ID(), a.opts.Release, res)
 	message, encodeErr := m.Encode()
 	if err = cmp.Or(err, encodeErr); err != nil {
 		a.opts.Warn(fmt.Errorf("the result of %s cannot be told: %w", a.task.ID(), err))

@@ -326,10 +326,9 @@ func TestOtherProtocol(t *testing.T) {
 	}
 	m, err := wire.Parse(wire.KindResult, a.ID, data)
 	testrepo.Must(t, err)
-	var res wire.Result
+	var res runner.Result
 	testrepo.Must(t, m.Decode(&res))
-	if res.Attempt.Outcome != runner.Broken ||
-		!strings.Contains(res.Attempt.Reason, "protocol 1; this wavex speaks protocol 5") {
+	if res.Outcome != runner.Broken || !strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 6") {
 		t.Errorf("%+v", res)
 	}
 }

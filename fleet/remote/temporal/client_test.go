@@ -18,7 +18,6 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
-	sdk "go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"wavex/fleet/remote"
@@ -228,51 +227,5 @@ func TestBusyWithARefusal(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// used and released are information of the SDK about a slot. The methods that places do not call are nil.
-type used struct {
-	sdk.SlotMarkUsedInfo
-	p *sdk.SlotPermit
-}
-
-type released struct {
-	sdk.SlotReleaseInfo
-	p *sdk.SlotPermit
-}
-
-func (u used) Permit() *sdk.SlotPermit     { return u.p }
-func (r released) Permit() *sdk.SlotPermit { return r.p }
-
-// Queues share slots: a queue that waits for an attempt takes no slot from another, and one that runs does.
-func TestPlaces(t *testing.T) {
-	t.Parallel()
-	shared := &places{slots: 1, changed: make(chan struct{})}
-	a, b := &queuePlaces{places: shared}, &queuePlaces{places: shared}
-	first, err := a.ReserveSlot(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p, _ := a.reserve(); p != nil {
-		t.Error("a second slot of one")
-	}
-	second, _ := b.reserve()
-	if second == nil {
-		t.Fatal("the wait of a queue closes another")
-	}
-	a.MarkSlotUsed(used{p: first})
-	b.ReleaseSlot(released{p: second}) // nothing came
-	if p, _ := b.reserve(); p != nil {
-		t.Error("a slot beside an attempt that runs")
-	}
-	got := make(chan *sdk.SlotPermit)
-	go func() {
-		p, _ := b.ReserveSlot(t.Context(), nil)
-		got <- p
-	}()
-	a.ReleaseSlot(released{p: first})
-	if p := <-got; p == nil || shared.running != 0 || a.waiting != 0 || b.waiting != 1 {
-		t.Errorf("after the attempt: %v, %+v, %+v", p, a, b)
 	}
 }

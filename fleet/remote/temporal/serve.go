@@ -20,8 +20,8 @@ import (
 // to work. work must tell the result by Complete before it returns. The error tells why the server refuses this worker.
 // While the server is away Serve waits for it, but not at its begin.
 //
-// At most slots attempts run at a time. With several queues each but the first may add one: when the last slot is free,
-// the server may hand out attempts of several queues at the same moment.
+// At most slots attempts run at a time, and one more for each queue but the first: the wait of a queue takes a slot,
+// and must not close the others.
 func (c *Client) Serve(ctx context.Context, queues []string, slots int, work func(worker.Task)) error {
 	serving, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -31,7 +31,10 @@ func (c *Client) Serve(ctx context.Context, queues []string, slots int, work fun
 	}
 	var stopping sync.WaitGroup
 	defer stopping.Wait()
-	shared := &places{slots: slots, changed: make(chan struct{})}
+	shared, err := sdk.NewFixedSizeSlotSupplier(slots + len(queues) - 1)
+	if err != nil {
+		return err
+	}
 	for _, queue := range queues {
 		tuner, err := sdk.NewFixedSizeTuner(sdk.FixedSizeTunerOptions{})
 		if err != nil {
@@ -39,7 +42,7 @@ func (c *Client) Serve(ctx context.Context, queues []string, slots int, work fun
 			break
 		}
 		w := sdk.New(c.sdk, queue, sdk.Options{DisableWorkflowWorker: true, MaxConcurrentActivityTaskPollers: 1,
-			Tuner: placesTuner{tuner, &queuePlaces{places: shared}}, WorkerStopTimeout: forever, OnFatalError: cancel})
+			Tuner: sharing{tuner, shared}, WorkerStopTimeout: forever, OnFatalError: cancel})
 		w.RegisterActivityWithOptions(attempt, activity.RegisterOptions{Name: activityType})
 		if err := w.Start(); err != nil {
 			cancel(err)
@@ -92,80 +95,10 @@ func (t *task) Complete(ctx context.Context, result []byte) error {
 	return err
 }
 
-// places are the slots of a worker, which its queues share.
-type places struct {
-	slots int
-
-	mu      sync.Mutex
-	running int
-	changed chan struct{} // closed and replaced when running falls
-}
-
-// queuePlaces is the sdk.SlotSupplier of one queue. A slot that waits for an attempt counts in its queue only, since
-// otherwise the wait of one queue would close the others.
-type queuePlaces struct {
-	*places
-	waiting int
-}
-
-// placesTuner gives the slots to the SDK.
-type placesTuner struct {
+// sharing is a tuner whose slots for attempts other queues have too.
+type sharing struct {
 	sdk.WorkerTuner
-	attempts *queuePlaces
+	attempts sdk.SlotSupplier
 }
 
-func (t placesTuner) GetActivityTaskSlotSupplier() sdk.SlotSupplier { return t.attempts }
-
-// ReserveSlot waits for a free slot.
-func (q *queuePlaces) ReserveSlot(ctx context.Context, _ sdk.SlotReservationInfo) (*sdk.SlotPermit, error) {
-	for {
-		permit, changed := q.reserve()
-		if permit != nil {
-			return permit, nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// reserve returns a permit, or nil and a channel that is closed when there may be one.
-func (q *queuePlaces) reserve() (*sdk.SlotPermit, <-chan struct{}) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.running+q.waiting >= q.slots {
-		return nil, q.changed
-	}
-	q.waiting++
-	return &sdk.SlotPermit{UserData: new(bool)}, nil
-}
-
-// TryReserveSlot returns nil: it is for activities of workflows.
-func (q *queuePlaces) TryReserveSlot(sdk.SlotReservationInfo) *sdk.SlotPermit { return nil }
-
-// MarkSlotUsed counts an attempt that begins.
-func (q *queuePlaces) MarkSlotUsed(info sdk.SlotMarkUsedInfo) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.waiting--
-	q.running++
-	*info.Permit().UserData.(*bool) = true
-}
-
-// ReleaseSlot frees a slot, whether an attempt has used it or not.
-func (q *queuePlaces) ReleaseSlot(info sdk.SlotReleaseInfo) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if *info.Permit().UserData.(*bool) {
-		q.running--
-	} else {
-		q.waiting--
-	}
-	close(q.changed)
-	q.changed = make(chan struct{})
-}
-
-// MaxSlots returns the number of slots.
-func (q *queuePlaces) MaxSlots() int { return q.slots }
+func (s sharing) GetActivityTaskSlotSupplier() sdk.SlotSupplier { return s.attempts }

@@ -22,8 +22,8 @@ type Request struct {
 	NoWall    bool   `json:"no_wall,omitempty"`   // no wall around the agent, also where one is possible
 	// SameVersion is for a worker with the version of wavex that the sender has.
 	SameVersion bool `json:"same_version,omitempty"`
-	// Attempt has no paths of the coordinator: Dir is slash-separated below the top of the repository, LogDir, Baseline
-	// and Closed are empty, and texts name large outputs of other tasks in OutputsDir.
+	// Attempt has no paths of the coordinator: Dir is slash-separated below the top of the repository, and texts name
+	// large outputs of other tasks in OutputsDir.
 	Attempt runner.Request `json:"attempt"`
 }
 
@@ -62,11 +62,6 @@ func MoveOutputs(req *runner.Request, from, to string) []string {
 	return slices.Compact(names)
 }
 
-// Result is the end of an attempt, of any outcome. Its work and its logs are pushed.
-type Result struct {
-	Attempt runner.Result `json:"attempt"`
-}
-
 // These are the files of messages in commits: the detached body of a request, and the bodies of the last progress with
 // a turn and of the result, which are always there.
 const (
@@ -93,9 +88,6 @@ func (r *Request) Check(id string) error {
 		return fmt.Errorf("the request is for attempt %d of %s of run %s", a.Attempt, a.Task, a.Run)
 	case !isObjectID(a.Commit) || a.WIP != "" && !isObjectID(a.WIP):
 		return errors.New("a commit is not named by its id")
-	case a.LogDir != "" || a.Baseline != "" || len(a.Closed) > 0 || a.Output != nil && a.Output.Dir != "" ||
-		a.Trees != nil && a.Trees.Store != "":
-		return errors.New("it has paths of another machine")
 	}
 	paths := []string{"."}
 	if mcp := a.Settings.MCPConfig; mcp != "" {

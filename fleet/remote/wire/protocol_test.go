@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"wavex/runner"
 )
 
 // The fields of messages are those that testdata has for the protocol. A reader refuses unknown fields, so another
@@ -19,7 +21,7 @@ func TestProtocolFields(t *testing.T) {
 	t.Parallel()
 	var got strings.Builder
 	fmt.Fprintf(&got, "id %s\nfiles %s %s %s\n", NextID(ID("run", "task/1", 2)), RequestFile, ProgressFile, ResultFile)
-	for _, v := range []any{Message{}, Request{}, Progress{}, Result{}} {
+	for _, v := range []any{Message{}, Request{}, Progress{}, runner.Result{}} {
 		typ := reflect.TypeOf(v)
 		got.WriteString("\n" + typ.Name() + "\n")
 		writeFields(&got, typ, "", nil)

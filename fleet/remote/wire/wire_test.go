@@ -106,12 +106,12 @@ func TestParseRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"no JSON":          {"hello", "not a message"},
 		"another protocol": {`{"protocol":1,"kind":"result","id":"i","release":"1","body":{}}`, "protocol 1; this wavex"},
-		"another kind":     {`{"protocol":5,"kind":"request","id":"i","release":"1","body":{}}`, `"request" instead`},
-		"another attempt":  {`{"protocol":5,"kind":"result","id":"j","release":"1","body":{}}`, `about "j", not "i"`},
-		"an unknown field": {`{"protocol":5,"kind":"result","id":"i","release":"1","body":{},"x":1}`, `unknown field "x"`},
-		"two values":       {`{"protocol":5,"kind":"result","id":"i","release":"1","body":{}} {}`, "text after the value"},
-		"no body":          {`{"protocol":5,"kind":"result","id":"i","release":"1"}`, "either a body or a digest"},
-		"body and digest":  {`{"protocol":5,"kind":"result","id":"i","release":"1","body":{},"digest":"x"}`, "either a body"},
+		"another kind":     {`{"protocol":6,"kind":"request","id":"i","release":"1","body":{}}`, `"request" instead`},
+		"another attempt":  {`{"protocol":6,"kind":"result","id":"j","release":"1","body":{}}`, `about "j", not "i"`},
+		"an unknown field": {`{"protocol":6,"kind":"result","id":"i","release":"1","body":{},"x":1}`, `unknown field "x"`},
+		"two values":       {`{"protocol":6,"kind":"result","id":"i","release":"1","body":{}} {}`, "text after the value"},
+		"no body":          {`{"protocol":6,"kind":"result","id":"i","release":"1"}`, "either a body or a digest"},
+		"body and digest":  {`{"protocol":6,"kind":"result","id":"i","release":"1","body":{},"digest":"x"}`, "either a body"},
 		"too long":         {strings.Repeat(" ", MaxMessage+1), "bytes, more than"},
 	} {
 		if _, err := Parse(KindResult, "i", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -120,13 +120,13 @@ func TestParseRefuses(t *testing.T) {
 	}
 	for name, fields := range map[string]string{"no remote": "", "an option": `"repo":"--upload-pack=x",`,
 		"no commit": `"repo":"r","files":"main",`} {
-		text := `{"protocol":5,"kind":"request","id":"i","release":"1",` + fields + `"body":{}}`
+		text := `{"protocol":6,"kind":"request","id":"i","release":"1",` + fields + `"body":{}}`
 		if m, err := Parse(KindRequest, "i", []byte(text)); err == nil {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
-	m, err := Parse(KindResult, "i", []byte(`{"protocol":5,"kind":"result","id":"i","release":"1","body":{"y":2}}`))
-	if err != nil || m.Decode(&Result{}) == nil {
+	m, err := Parse(KindResult, "i", []byte(`{"protocol":6,"kind":"result","id":"i","release":"1","body":{"y":2}}`))
+	if err != nil || m.Decode(&runner.Result{}) == nil {
 		t.Errorf("a body with an unknown field is read: %v", err)
 	}
 }
@@ -144,11 +144,6 @@ func TestCheckRefuses(t *testing.T) {
 		"no commit":          func(r *Request) { r.Attempt.Commit = "" },
 		"a branch":           func(r *Request) { r.Attempt.Commit = "main" },
 		"an option for WIP":  func(r *Request) { r.Attempt.WIP = "-x" },
-		"a log folder":       func(r *Request) { r.Attempt.LogDir = "/etc" },
-		"a baseline":         func(r *Request) { r.Attempt.Baseline = "/b.json" },
-		"closed paths":       func(r *Request) { r.Attempt.Closed = []string{"/x"} },
-		"a store":            func(r *Request) { r.Attempt.Trees = &runner.Trees{Store: "/s"} },
-		"outputs":            func(r *Request) { r.Attempt.Output = &runner.OutputSpec{Dir: "/o"} },
 		"an absolute folder": func(r *Request) { r.Attempt.Dir = "/srv" },
 		"a folder above":     func(r *Request) { r.Attempt.Dir = "../x" },
 		"an absolute file":   func(r *Request) { r.Attempt.Files[0].Path = "/etc/passwd" },
@@ -234,7 +229,7 @@ func TestKeys(t *testing.T) {
 	}
 	queues := map[string]bool{a.Queue(""): true, b.Queue(""): true, none.Queue(""): true, a.Queue("w"): true,
 		a.Queue("v"): true}
-	if len(queues) != 5 || !strings.HasPrefix(a.Queue(""), "wavex.5.") || strings.Contains(a.Queue("x y"), " ") {
+	if len(queues) != 5 || !strings.HasPrefix(a.Queue(""), "wavex.6.") || strings.Contains(a.Queue("x y"), " ") {
 		t.Errorf("queues %v", queues)
 	}
 }
@@ -253,7 +248,7 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Add(data, true)
 	f.Add(key.Seal("", data), false)
-	f.Add([]byte(`{"protocol":5,"kind":"request","id":"wavex/r-1/t/1","release":"","digest":"00"}`), true)
+	f.Add([]byte(`{"protocol":6,"kind":"request","id":"wavex/r-1/t/1","release":"","digest":"00"}`), true)
 	f.Fuzz(func(t *testing.T, data []byte, plain bool) {
 		if !plain {
 			opened, err := key.Open("", data)
