@@ -32,7 +32,7 @@ func (t *attempt) control(ctx context.Context, before baseline) error {
 		return nil
 	}
 	if green { // it counts only if the checks see the copy: without the work they fail there, as before
-		switch blind, err := t.green(ctx, before, slices.Concat(surplus, t.own)); {
+		switch blind, err := t.green(ctx, before, slices.Concat(t.surplus, t.own)); {
 		case err != nil:
 			t.res.Doubt = err.Error()
 		case blind:

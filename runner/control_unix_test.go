@@ -80,6 +80,7 @@ func TestControl(t *testing.T) {
 		"hidden by a rule": {agent: hollow + "echo want.txt >> .gitignore; echo one > want.txt; " +
 			"git rm -q --cached want.txt 2>/dev/null || true", rests: "want.txt", runs: 5},
 		"nothing declared, a source":    {agent: work + "echo > b.sh", none: true, runs: 2},
+		"nothing declared, a note":      {agent: work + "echo more >> README", none: true, runs: 4},
 		"nothing declared, a test file": {agent: hollow + "echo one > want.txt", none: true, rests: "want.txt", runs: 5},
 	} {
 		for _, git := range []bool{true, false} {
