@@ -47,7 +47,7 @@ var may = map[string]struct {
 	"internal/journal":    {[]string{"internal/loop", "internal/safefile"}, "a log knows nothing of its records"},
 	"internal/check": {[]string{"internal/plan", "internal/proc", "internal/textfmt"},
 		"checks are commands and files"},
-	"internal/policy": {[]string{"internal/lazyregexp"},
+	"internal/policy": {nil,
 		"tools, paths and shell text; it knows no process and no protocol"},
 	"internal/question": {[]string{"internal/policy", "internal/safefile"},
 		"questions and answers as files; it knows no agent and no terminal"},

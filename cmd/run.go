@@ -216,7 +216,7 @@ func agentFlags(c *cobra.Command, o *runOptions) {
 	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
 	choicesFlag(c, choice(&o.want.Policy.Edits, policy.EditsWorktree, policy.EditsFiles, policy.EditsOff), "policy-edits",
-		"where agents may write: the project, the files that tasks declare, or anywhere")
+		"where editing tools may write: the project, the files of the task, or anywhere")
 	f.StringArrayVar(&o.want.Policy.Deny, "policy-deny", nil,
 		"a `call` that agents are denied, a command or a tool (repeatable; replaces the default list)")
 	f.Var(optionalNumber(&o.want.Policy.Repeat, 0), "policy-repeat",

@@ -87,8 +87,8 @@ func modelOf(c evidence.Case) []*fakeapi.Agent {
 				return report("true")
 			}
 			command := scripts[0]
-			if c.Kind == evidence.Dishonest { // the policy cannot read it
-				command = "$(echo sh) <<'SCRIPT'\n" + command + "\nSCRIPT"
+			if c.Kind == evidence.Dishonest { // the policy does not read it
+				command = "sh <<'SCRIPT'\n" + command + "\nSCRIPT"
 			}
 			return fakeapi.Use(fakeapi.Bash(command)).WithUsage(use)
 		})

@@ -353,12 +353,12 @@ func TestPersonIsAsked(t *testing.T) {
 	})
 }
 
-// An agent of a run reads why it may not change a protected file, by which tool ever, and finishes without.
+// An agent of a run reads why it may not edit a protected file or push, and finishes without.
 func TestProtectedFilesAreDenied(t *testing.T) {
 	t.Parallel()
 	main := &fakeapi.Agent{When: task("T-001")}
 	for _, tool := range []fakeapi.Tool{fakeapi.Read("prot/f"), fakeapi.Edit("prot/f", "old", "new"),
-		fakeapi.Bash("cd prot && echo new > f"), fakeapi.Bash("git push"), fakeapi.Bash("cat prot/f > work.txt")} {
+		fakeapi.Bash("git push"), fakeapi.Bash("cat prot/f > work.txt")} {
 		main.Steps = append(main.Steps, fakeapi.Use(tool).WithUsage(use))
 	}
 	main.Steps = append(main.Steps, report("true"))
@@ -377,11 +377,10 @@ func TestProtectedFilesAreDenied(t *testing.T) {
 		}
 	}
 	said, err := os.ReadFile(filepath.Join(r.dir, "report.md"))
-	if e.exit != 0 || err != nil || len(denied) != 3 || !strings.Contains(string(said), "3 tool calls denied") {
+	if e.exit != 0 || err != nil || len(denied) != 2 || !strings.Contains(string(said), "2 tool calls denied") {
 		t.Fatalf("exit %d, %v, denied %q\n%s\n%s", e.exit, err, denied, said, e.stderr)
 	}
-	for i, want := range []string{"prot/f must stay as it is: the plan protects it; ",
-		"prot/f must stay as it is: the plan protects it; ", "the plan denies git push; "} {
+	for i, want := range []string{"prot/f must stay as it is: the plan protects it; ", "the plan denies git push; "} {
 		if !strings.HasPrefix(denied[i], want) {
 			t.Errorf("denied with %q, want %q", denied[i], want)
 		}
@@ -420,8 +419,7 @@ func TestPolicyNotInForce(t *testing.T) {
 		{name: "a hook of the project", says: "a hook changed the input of Bash", set: func(t *testing.T, b *fixture) {
 			repo{t: t, dir: b.req.Dir}.write(".claude/settings.json", rewrite)
 		}},
-		// Without a wall the command runs, as its text does not show the path. The CLI reads the file again some time
-		// later.
+		// Without a wall the command runs, as the CLI does not see the path. It reads the file again some time later.
 		{name: "a hook of the agent", says: "a hook changed the input of Bash", set: func(t *testing.T, b *fixture) {
 			repo{t: t, dir: b.req.Dir}.write("hooks.json", rewrite)
 			repo{t: t, dir: b.req.Dir}.write(".claude/settings.json", "{}")

@@ -18,7 +18,7 @@ import (
 	"wavex/internal/wall"
 )
 
-// An agent writes a protected file by a command whose text does not show it. The wall stops it, and the task is done;
+// An agent writes a protected file by a command that the CLI lets run. The wall stops it, and the task is done;
 // without one the attempt is wrong. The report says which it was. Git works behind it, also in a linked working tree.
 func TestWall(t *testing.T) {
 	t.Parallel()
@@ -35,7 +35,7 @@ func TestWall(t *testing.T) {
 }
 
 func testWall(t *testing.T, c cli, isolation, sandbox string) {
-	// Without $w the policy would deny the whole command.
+	// Without $w the CLI would deny the whole command.
 	const command = "w=$(echo); echo new > $w./prot/f; echo new > $w.claude/settings.json; " +
 		"echo x >> $w.git/hooks/pre-push; git$w config core.pager evil; " +
 		"echo work > work.txt && git add work.txt && git commit -qm work && echo committed"

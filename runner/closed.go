@@ -127,7 +127,6 @@ func dirsNamed(name, dir string) (out []string) {
 
 // matchingPaths returns the existing files and folders that the patterns of a closed path match.
 func matchingPaths(c policy.Closed) (out []string) {
-	p := Protect{Patterns: c.Patterns}
 	_ = filepath.WalkDir(c.Path, func(at string, d fs.DirEntry, err error) error {
 		rel, rerr := filepath.Rel(c.Path, at)
 		switch {
@@ -135,7 +134,7 @@ func matchingPaths(c policy.Closed) (out []string) {
 			return nil
 		case d.IsDir() && (d.Name() == ".git" || slices.Contains(c.Except, at)):
 			return fs.SkipDir
-		case !p.matches(filepath.ToSlash(rel)):
+		case !policy.Matches(c.Patterns, filepath.ToSlash(rel)):
 			return nil
 		}
 		if out = append(out, at); d.IsDir() {
@@ -169,27 +168,16 @@ func (r *Request) policy(env []string) policy.Rules {
 	return rules
 }
 
-// commonDirs returns directories outside of the project that ordinary work writes: those for temporary files, the first
-// of which is TMPDIR, the caches of tools, and the CLI's for its plans and memory.
+// commonDirs returns directories outside of the project that editing tools may write: those for temporary files, and
+// the CLI's for its plans and memory.
 func commonDirs(env []string) (dirs []string) {
-	add := func(dir string) {
+	config := cmp.Or(proc.Getenv(env, "CLAUDE_CONFIG_DIR"), filepath.Join(proc.Getenv(env, "HOME"), claudeDir))
+	for _, dir := range []string{proc.Getenv(env, "TMPDIR"), proc.Getenv(env, "TEMP"), os.TempDir(), "/tmp", "/var/tmp",
+		filepath.Join(config, "plans"), filepath.Join(config, "projects")} {
 		if filepath.IsAbs(dir) && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}
-	for _, name := range []string{"TMPDIR", "TEMP", "XDG_CACHE_HOME", "GOPATH", "GOCACHE", "GOMODCACHE", "CARGO_HOME"} {
-		add(proc.Getenv(env, name))
-	}
-	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
-		add(dir)
-	}
-	home := proc.Getenv(env, "HOME")
-	for _, dir := range []string{".cache", "Library/Caches", "go", ".cargo", ".rustup", ".npm", ".m2", ".gradle"} {
-		add(filepath.Join(home, dir))
-	}
-	config := cmp.Or(proc.Getenv(env, "CLAUDE_CONFIG_DIR"), filepath.Join(home, claudeDir))
-	add(filepath.Join(config, "plans"))
-	add(filepath.Join(config, "projects"))
 	return dirs
 }
 

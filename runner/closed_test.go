@@ -168,25 +168,21 @@ func TestPolicySettings(t *testing.T) {
 	}
 }
 
-// The policy lets agents write temporary files, caches and the CLI's notes outside of the project, and nothing else.
+// The policy lets editing tools write temporary files and the CLI's notes outside of the project, and nothing else.
 func TestCommonDirs(t *testing.T) {
 	t.Parallel()
-	r := Request{Dir: "/p", Settings: plan.Settings{AllowedTools: []string{"Bash"}}}
-	env := []string{"HOME=/h", "TMPDIR=/t/1", "TEMP=/t/1", "GOCACHE=/c", "GOPATH=relative"}
-	dirs := commonDirs(env)
-	if slices.Contains(dirs, "relative") || dirs[0] != "/t/1" || slices.Contains(dirs[1:], "/t/1") {
+	r := Request{Dir: "/p"}
+	env := []string{"HOME=/h", "TMPDIR=/t/1", "TEMP=/t/1"}
+	if dirs := commonDirs(append(env, "CLAUDE_CONFIG_DIR=relative")); slices.Contains(dirs, "relative/plans") ||
+		slices.Contains(dirs[1:], "/t/1") {
 		t.Errorf("the directories are %q", dirs)
 	}
 	judge := policy.New(r.policy(env))
-	for command, want := range map[string]policy.Act{
-		`mkdir -p ~/.cache/x && echo > "$HOME/.npm/y"`: policy.Pass, "echo > /c/x; echo > $TMPDIR/f": policy.Pass,
-		"echo > /tmp/x; echo > f": policy.Pass,
-		"echo > ~/.claude/projects/p/memory/m.md; echo > ~/.claude/plans/p.md": policy.Pass,
-		"echo > ~/.bashrc": policy.Deny, "echo > ~/.claude/settings.json": policy.Deny, "echo > /t/2": policy.Deny,
-		"echo > ~/relative/x": policy.Deny,
-	} {
-		if d := judge.Before(policy.Call{Tool: "Bash", Input: fmt.Appendf(nil, `{"command":%q}`, command)}); d.Act != want {
-			t.Errorf("%s: %+v, want %s", command, d, want)
+	for path, want := range map[string]policy.Act{"/tmp/x": policy.Pass, "f": policy.Pass, "/t/1/f": policy.Pass,
+		"/h/.claude/projects/p/memory/m.md": policy.Pass, "/h/.claude/plans/p.md": policy.Pass, "/h/.bashrc": policy.Deny,
+		"/h/.claude/settings.json": policy.Deny, "/t/2": policy.Deny} {
+		if d := judge.Before(policy.Call{Tool: "Write", Input: fmt.Appendf(nil, `{"file_path":%q}`, path)}); d.Act != want {
+			t.Errorf("%s: %+v, want %s", path, d, want)
 		}
 	}
 }

@@ -2,12 +2,12 @@ package runner
 
 import (
 	"io/fs"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"wavex/internal/loop"
+	"wavex/internal/policy"
 )
 
 // This file detects attempts that change the plan, wavex's files, or the files that the plan protects. In a shared
@@ -93,7 +93,7 @@ func (p *Protect) digests(dir string) map[string]string {
 		switch {
 		case d.IsDir() && (d.Name() == ".git" || rel == loop.Name):
 			return fs.SkipDir
-		case d.IsDir() || !p.matches(rel):
+		case d.IsDir() || !policy.Matches(p.Patterns, rel):
 			return nil
 		case len(out) >= maxProtected:
 			return fs.SkipAll
@@ -116,17 +116,6 @@ func projectRoot(dir, under string) string {
 		}
 	}
 	return dir
-}
-
-func (p *Protect) matches(rel string) bool {
-	for _, pattern := range p.Patterns {
-		for part := rel; part != "." && part != "/" && part != ""; part = path.Dir(part) {
-			if ok, err := path.Match(pattern, part); err != nil || ok || pattern == "." {
-				return true // a pattern that cannot be parsed protects everything
-			}
-		}
-	}
-	return false
 }
 
 // changedProtected returns at most ten protected files that differ from the base.

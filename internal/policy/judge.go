@@ -12,28 +12,19 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
-
-	"wavex/internal/lazyregexp"
 )
 
 // This file decides on calls by the rules of an attempt.
 
 // New returns a Judge with the rules of an attempt. It reads the file system to follow symbolic links.
 func New(r Rules) Judge {
-	j := &judge{rules: r, deny: parsePatterns(r.Deny), ask: parsePatterns(r.Ask), env: map[string]string{},
-		repeats: newRepeats(r.Repeat)}
+	j := &judge{rules: r, deny: parsePatterns(r.Deny), ask: parsePatterns(r.Ask), repeats: newRepeats(r.Repeat)}
 	j.root = slashed(r.Root)
 	j.realRoot = resolve("/", strings.TrimPrefix(j.root, "/"), 0)
-	if r.Home != "" {
-		j.env["HOME"] = slashed(r.Home)
-	}
-	if len(r.Temp) > 0 {
-		j.env["TMPDIR"] = slashed(r.Temp[0])
-	}
+	j.inRoot = folded(j.root, j.realRoot)
 	for _, dir := range r.Temp {
 		j.temp = append(j.temp, spellings(dir)...)
 	}
-	j.open = append(j.temp, j.root, j.realRoot)
 	for _, f := range r.Files {
 		j.files = append(j.files, spellings(f)...)
 	}
@@ -42,53 +33,33 @@ func New(r Rules) Judge {
 			j.files = append(j.files, spellings(at)...)
 		}
 	}
-	for i := range r.Closed {
-		c := &r.Closed[i]
-		var except []string
+	for _, c := range r.Closed {
+		z := zone{Closed: c, paths: spellings(c.Path)}
+		z.In, z.Patterns, z.Except = folded(c.In)[0], folded(slices.Clone(c.Patterns)...), nil
 		for _, e := range c.Except {
-			except = append(except, spellings(e)...)
+			z.Except = append(z.Except, spellings(e)...)
 		}
-		for _, at := range spellings(c.Path) {
-			z := zone{closed: c, except: except, path: splitPath(at), in: c.In}
-			for k, part := range z.path {
-				z.path[k] = quoteMeta.Replace(part)
-			}
-			for _, p := range c.Patterns {
-				if p != "." {
-					z.below = append(z.below, strings.Split(p, "/"))
-				}
-			}
-			if slices.Contains(c.Patterns, ".") {
-				z.below = nil
-			}
-			j.zones = append(j.zones, z)
-		}
+		j.zones = append(j.zones, z)
 	}
 	return j
 }
-
-var quoteMeta = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // judge is a Judge.
 type judge struct {
 	rules          Rules
 	root, realRoot string   // Rules.Root, and the same without symbolic links
-	open           []string // directories that may be written
-	temp           []string // those for temporary files
+	inRoot         []string // both, for under
+	temp           []string // directories for temporary files
 	files          []string // files that the task declares, or that a permission rule of the plan allows to edit
 	zones          []zone
 	deny, ask      patterns
-	env            map[string]string
 	repeats        *repeats
 }
 
-// zone is a closed path, in one of its spellings.
+// zone is a closed path.
 type zone struct {
-	closed *Closed
-	except []string
-	path   []string   // patterns of path.Match
-	in     string     // if not "", below is relative to directories of this name in path
-	below  [][]string // the same, below path; nil: everything
+	Closed
+	paths []string // the spellings of Path
 }
 
 // Before decides on a call that has not run.
@@ -106,7 +77,6 @@ func (j *judge) decide(c Call) (d Decision) {
 		return denial("deny: "+p.text, c.Tool,
 			"the plan denies the tool "+c.Tool+"; do the task without it, or say in your report why it needs it")
 	}
-	dir := cmp.Or(c.Dir, j.rules.Dir)
 	d.Act = Pass
 	var asked []string
 	if p := j.ask.denyingTool(c.Tool); p != nil {
@@ -114,10 +84,10 @@ func (j *judge) decide(c Call) (d Decision) {
 	}
 	switch {
 	case slices.Contains(editingTools, c.Tool):
-		d = j.edit(c, dir)
+		d = j.edit(c)
 	case RunsCommand(c.Tool):
 		var inCommand []string
-		d, inCommand = j.command(gjson.GetBytes(c.Input, "command").Str, slashed(dir))
+		d, inCommand = j.command(gjson.GetBytes(c.Input, "command").Str)
 		asked = append(asked, inCommand...)
 	}
 	if d.Act == Pass && len(asked) > 0 {
@@ -134,7 +104,7 @@ func denial(rule, target, reason string) Decision {
 }
 
 // edit decides on a call of an editing tool.
-func (j *judge) edit(c Call, dir string) Decision {
+func (j *judge) edit(c Call) Decision {
 	to := gjson.GetBytes(c.Input, "file_path").Str
 	if c.Tool == "NotebookEdit" {
 		to = gjson.GetBytes(c.Input, "notebook_path").Str
@@ -143,10 +113,26 @@ func (j *judge) edit(c Call, dir string) Decision {
 		return Decision{Act: Pass}
 	}
 	if !filepath.IsAbs(to) {
-		to = filepath.Join(dir, to)
+		to = filepath.Join(cmp.Or(c.Dir, j.rules.Dir), to)
 	}
-	d := j.write(slashed(to), false, false)
-	if d.Act == Pass && j.rules.Edits == EditsFiles && !j.isDeclared(slashed(to)) {
+	all := j.spellings(slashed(to))
+	name := j.name(slashed(to))
+	for _, at := range all {
+		if z := j.closed(at); z != nil {
+			return denial(z.Rule, name, name+" must stay as it is: "+z.Why+
+				"; do the task without changing it, or say in your report why it cannot be done so")
+		}
+	}
+	if j.rules.Edits == EditsOff || j.rules.Edits == "" {
+		return Decision{Act: Pass}
+	}
+	for _, at := range all {
+		if !under(j.inRoot, at) && !under(j.temp, at) && !under(j.files, at) {
+			return denial("edits: "+j.rules.Edits, name, name+" is outside of "+j.rules.Root+
+				"; write there, or in a temporary directory")
+		}
+	}
+	if j.rules.Edits == EditsFiles && !j.isDeclared(all) {
 		names := make([]string, len(j.rules.Files))
 		for i, f := range j.rules.Files {
 			names[i] = j.name(slashed(f))
@@ -155,39 +141,32 @@ func (j *judge) edit(c Call, dir string) Decision {
 		if len(names) > 0 {
 			list = strings.Join(names[:min(len(names), 20)], ", ")
 		}
-		return denial("edits: "+EditsFiles, j.name(slashed(to)), j.name(slashed(to))+
-			" is not among the files that the task declares to write ("+list+"); change only those")
+		return denial("edits: "+EditsFiles, name, name+" is not among the files that the task declares to write ("+list+
+			"); change only those")
 	}
-	return d
+	return Decision{Act: Pass}
 }
 
-// isDeclared reports whether the task declares a file, or if it is in a directory for temporary files.
-func (j *judge) isDeclared(to string) bool {
-	return slices.ContainsFunc(j.spellings(to), func(at string) bool {
-		return under(j.files, at) || under(j.temp, at) && !under([]string{j.root, j.realRoot}, at)
+// isDeclared reports whether the task declares a file, in one of its spellings, or if it is in a directory for
+// temporary files.
+func (j *judge) isDeclared(spellings []string) bool {
+	return slices.ContainsFunc(spellings, func(at string) bool {
+		return under(j.files, at) || under(j.temp, at) && !under(j.inRoot, at)
 	})
 }
 
 // command decides on a command line. asked are the patterns of calls in it that a person decides on.
-func (j *judge) command(text, dir string) (d Decision, asked []string) {
+func (j *judge) command(text string) (d Decision, asked []string) {
 	d.Act = Pass
-	checked := slices.Contains(j.rules.Checks, strings.TrimSpace(text))
-	lookAt(text, dir, j.env, func(e effect) {
-		if d.Act != Pass {
-			return
+	if slices.Contains(j.rules.Checks, strings.TrimSpace(text)) {
+		return d, nil
+	}
+	eachCommand(text, func(words []string) {
+		if d.Act == Pass {
+			d = j.simple(words)
 		}
-		switch {
-		case e.enter != never:
-			d = j.enter(e)
-		case e.path != "":
-			d = j.write(e.path, e.tree, true)
-		case e.code != "":
-			d = j.code(e.code, e.dir)
-		case !checked:
-			d = j.simple(e.words)
-			if p := j.ask.denying(e.words); p != nil && !slices.Contains(asked, p.text) {
-				asked = append(asked, p.text)
-			}
+		if p := j.ask.denying(words); p != nil && !slices.Contains(asked, p.text) {
+			asked = append(asked, p.text)
 		}
 	})
 	return d, asked
@@ -203,98 +182,6 @@ func (j *judge) simple(words []string) Decision {
 		"the plan denies "+p.text+"; do the task without it, and say in your report if something needs it")
 }
 
-// writingCode matches code that writes, deletes or renames files: a mode of open, or the name of a function.
-var writingCode = lazyregexp.New(`open(Sync)?\((.{0,120},)?\s*(mode\s*=\s*)?['"](r\+|[wax]\+?)[bt]?\+?['"]|` +
-	`['"]\+?>|\bwrite(_text|_bytes|File|FileSync)?\(|` +
-	`File\.write|appendFile|createWriteStream|FileUtils|\bunlink|os\.remove|\brename|os\.replace|\bshutil\.|\btruncate|` +
-	`symlink|\blink(Sync)?\(|\bmkdir|makedirs|\brm(Sync|tree|dir|_rf|_r)?\(|removedirs|copyFile|cpSync|` +
-	`File\.delete|O_[A-Z]`)
-
-// output matches code that writes to the terminal.
-var output = lazyregexp.New(`(stdout|stderr)(\.buffer)?\.write`)
-
-// reading matches code that reads the file that a string names.
-var reading = lazyregexp.New(`(\bopen\(|\.readFile(Sync)?\(|\bFile\.(read|foreach|readlines)\(|\brequire\()` +
-	inQuotes + `(\s*,\s*['"](r[bt]?|utf-?8)['"])?(\s*,\s*encoding\s*=\s*['"][\w-]+['"])?\s*\)|` +
-	`\bPath\(` + inQuotes + `\)\.(read_text|read_bytes|exists|is_file|is_dir)\(`)
-
-const inQuotes = `\s*("[^"\n]{1,300}"|'[^'\n]{1,300}')`
-
-// quoted matches a string in code.
-var quoted = lazyregexp.New(`"[^"\n]{1,300}"|'[^'\n]{1,300}'`)
-
-// code decides on code of another language: if it writes files, the closed paths that it names count.
-func (j *judge) code(text, dir string) Decision {
-	if dir == "" || !writingCode().MatchString(output().ReplaceAllString(text, "")) {
-		return Decision{Act: Pass}
-	}
-	for _, q := range quoted().FindAllString(reading().ReplaceAllString(text, "()"), 200) {
-		if at := q[1 : len(q)-1]; !strings.ContainsAny(at, "*?[ \t\\") {
-			if !path.IsAbs(at) {
-				at = path.Join(dir, at)
-			}
-			if c := j.closed(path.Clean(at), false); c != nil {
-				return j.isClosed(c, at)
-			}
-		}
-	}
-	return Decision{Act: Pass}
-}
-
-// write decides on a path that is written. tree means that all below it is too.
-func (j *judge) write(to string, tree, byCommand bool) Decision {
-	all := []string{path.Clean(to)}
-	if !strings.ContainsAny(to, "*?["+unknown) {
-		all = j.spellings(to)
-	}
-	for _, at := range all {
-		if c := j.closed(at, tree); c != nil {
-			return j.isClosed(c, to)
-		}
-	}
-	if j.rules.Edits == EditsOff || j.rules.Edits == "" || strings.HasPrefix(to, "/dev/") && byCommand {
-		return Decision{Act: Pass}
-	}
-	for _, at := range all {
-		if !under(j.open, at) && !under(j.files, at) {
-			return denial("edits: "+j.rules.Edits, to, strings.ReplaceAll(to, unknown, "…")+" is outside of "+j.rules.Root+
-				"; write there, or in a temporary directory")
-		}
-	}
-	return Decision{Act: Pass}
-}
-
-// enter decides on entries of unknown names that come into a directory. Only closed directories of a name count:
-// ordinary copies go into the others.
-func (j *judge) enter(e effect) Decision {
-	dir, names := path.Split(e.path)
-	for _, at := range j.spellings(path.Clean(dir)) {
-		if e.enter == ifMissing && isDir(at) {
-			continue
-		}
-		parts := splitPath(path.Join(at, names))
-		for i := range j.zones {
-			if z := &j.zones[i]; z.in != "" && z.holdsIn(parts, false) && !under(z.except, at) {
-				return j.isClosed(z.closed, path.Clean(dir))
-			}
-		}
-	}
-	return Decision{Act: Pass}
-}
-
-// isDir reports whether a path is a directory, or a link to one.
-func isDir(at string) bool {
-	info, err := os.Stat(filepath.FromSlash(at))
-	return err == nil && info.IsDir()
-}
-
-// isClosed returns the decision on a call that writes a closed path.
-func (j *judge) isClosed(c *Closed, to string) Decision {
-	to = strings.ReplaceAll(j.name(to), unknown, "…")
-	return denial(c.Rule, to, to+" must stay as it is: "+c.Why+
-		"; do the task without changing it, or say in your report why it cannot be done so")
-}
-
 // name returns a path relative to the agent's directory if it is below it.
 func (j *judge) name(at string) string {
 	if rel, ok := strings.CutPrefix(at, slashed(j.rules.Dir)+"/"); ok {
@@ -303,81 +190,56 @@ func (j *judge) name(at string) string {
 	return at
 }
 
-// closed returns the closed path that a path is or is in, or which it holds if tree is set; nil: none.
-func (j *judge) closed(at string, tree bool) *Closed {
-	parts := splitPath(at)
+// closed returns the closed path that a path is or is in, or nil.
+func (j *judge) closed(at string) *Closed {
 	for i := range j.zones {
-		if z := &j.zones[i]; z.holds(parts, tree) && !under(z.except, at) {
-			return z.closed
+		z := &j.zones[i]
+		for _, dir := range z.paths {
+			if under([]string{dir}, at) && z.closes(strings.TrimPrefix(at[len(dir):], "/")) &&
+				!under(z.Except, at) {
+				return &z.Closed
+			}
 		}
 	}
 	return nil
 }
 
-// holds reports whether a path is in the zone, or the zone in the path if tree is set.
-func (z *zone) holds(parts []string, tree bool) bool {
-	if z.in != "" {
-		return z.holdsIn(parts, tree)
+// closes reports whether it closes a path relative to Path.
+func (c *Closed) closes(rel string) bool {
+	if c.In == "" {
+		return len(c.Patterns) == 0 || Matches(c.Patterns, rel)
 	}
-	if len(z.below) == 0 {
-		return overlap(z.path, parts, tree)
+	for rest, found := "/"+rel, true; ; rest = "/" + rest {
+		if _, rest, found = strings.Cut(rest, "/"+c.In+"/"); !found || Matches(c.Patterns, rest) {
+			return found
+		}
 	}
-	if len(parts) <= len(z.path) && !tree || !overlap(z.path, parts, tree) {
-		return false
-	}
-	rest := parts[min(len(parts), len(z.path)):]
-	return slices.ContainsFunc(z.below, func(p []string) bool { return overlap(p, rest, tree) })
 }
 
-// holdsIn is holds for the directories of a name. Of a path that holds such a directory, nothing tells it.
-func (z *zone) holdsIn(parts []string, tree bool) bool {
-	if len(parts) <= len(z.path) || !overlap(z.path, parts, false) {
-		return false
-	}
-	for i := len(z.path); i < len(parts); i++ {
-		if overlap([]string{z.in}, parts[i:i+1], false) &&
-			slices.ContainsFunc(z.below, func(p []string) bool { return overlap(p, parts[i+1:], tree) }) {
-			return true
+// Matches reports whether one of the patterns, of path.Match, matches a slash-separated relative path or a folder that
+// it is in. "." matches all of them, and so does a pattern that cannot be parsed.
+func Matches(patterns []string, rel string) bool {
+	for _, pattern := range patterns {
+		for part := rel; part != "." && part != "/" && part != ""; part = path.Dir(part) {
+			if ok, err := path.Match(pattern, part); err != nil || ok || pattern == "." {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// overlap reports whether a path is in a closed one, or the closed one in it if tree is set.
-func overlap(closed, parts []string, tree bool) bool {
-	if len(parts) < len(closed) && !tree {
-		return false
-	}
-	for i := range min(len(closed), len(parts)) {
-		c, p := closed[i], parts[i]
-		if foldsCase {
-			c, p = strings.ToLower(c), strings.ToLower(p)
-		}
-		if c == p {
-			continue
-		}
-		if !strings.ContainsAny(c, `*?[\`) && !strings.ContainsAny(p, "*?[") {
-			return false
-		}
-		is, err := path.Match(c, p)
-		if err != nil && strings.ContainsAny(c, "*?[") {
-			is = true // a pattern that cannot be parsed closes everything
-		}
-		if !is && strings.ContainsAny(p, "*?[") && !(strings.HasPrefix(c, ".") && !strings.HasPrefix(p, ".")) {
-			is, _ = path.Match(p, c) // a pattern that cannot be parsed matches nothing
-		}
-		if !is {
-			return false
-		}
-	}
-	return true
-}
-
 // foldsCase says that paths that differ in case are usually one file.
 const foldsCase = runtime.GOOS == "darwin" || runtime.GOOS == "windows"
 
-func splitPath(at string) []string {
-	return strings.FieldsFunc(at, func(r rune) bool { return r == '/' })
+// folded changes a list of paths so that equal ones are the same file.
+func folded(list ...string) []string {
+	for i := range list {
+		if foldsCase {
+			list[i] = strings.ToLower(list[i])
+		}
+	}
+	return list
 }
 
 // under reports whether a path is one of the directories or below one.
@@ -406,9 +268,9 @@ func (j *judge) spellings(at string) []string {
 
 func compact(at, real string) []string {
 	if real == at {
-		return []string{at}
+		return folded(at)
 	}
-	return []string{at, real}
+	return folded(at, real)
 }
 
 // maxLinks bounds the symbolic links in one path.

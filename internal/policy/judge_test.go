@@ -38,233 +38,56 @@ func bash(command string) Call {
 	return Call{Tool: "Bash", Input: input}
 }
 
-// The 37 ways to write a protected file, and which of them the text tells. The diff after the attempt and the wall are
-// for the others.
-func TestWaysToWrite(t *testing.T) {
-	t.Parallel()
-	_, rules := project(t)
-	for i, c := range []struct {
-		command string
-		want    Act
-	}{
-		{`echo x > prot/f`, Deny},
-		{`echo x >> prot/f`, Deny},
-		{`echo x >| prot/f`, Deny},
-		{`ls &> prot/f`, Deny},
-		{`: <> prot/f`, Deny},
-		{`cd prot && echo x > f`, Deny},
-		{`(cd src; cd ../prot; echo x > f)`, Deny},
-		{`sed -i s/a/b/ prot/f`, Deny},
-		{`echo x | tee -a prot/f`, Deny},
-		{`cp src/a prot/f`, Deny},
-		{`cp -t prot src/f`, Deny},
-		{`mv src/a prot/f`, Deny},
-		{`mv prot src/prot`, Deny},
-		{`rm -rf prot`, Deny},
-		{`ln -sf ../src/a prot/f`, Deny},
-		{`ln -s prot l && echo x > l/f`, Deny},
-		{`perl -pi -e s/a/b/ prot/f`, Deny},
-		{`dd if=/dev/null of=prot/f`, Deny},
-		{`sh -c 'echo x > prot/f'`, Deny},
-		{`bash -lc "cd prot; touch f"`, Deny},
-		{`eval "echo x > prot/f"`, Deny},
-		{`python3 -c "open('prot/f','w').write('x')"`, Deny},
-		{`(sleep 1; echo x > prot/f) &`, Deny},
-		{`P=prot; echo x > $P/f`, Deny},
-		{`find prot -name f -exec sed -i s/a/b/ {} +`, Deny},
-		{`git mv src/a prot/f`, Deny},
-		{`f() { echo x > "$1"; }; f prot/f`, Pass},
-		{`echo x > $(echo prot)/f`, Pass},
-		{`find . -name f -exec sed -i s/a/b/ {} +`, Pass},
-		{`printf 'echo x > prot/f' > run.sh; sh run.sh`, Pass},
-		{`python3 -c "open('pr'+'ot/f','w').write('x')"`, Pass},
-		{`git apply change.patch`, Pass},
-		{`echo prot/f | xargs sh -c 'echo x > "$0"'`, Pass},
-		{`echo ZWNobyB4ID4gcHJvdC9m | base64 -d | sh`, Pass},
-		{`tar xf a.tar`, Pass},
-		{`printf 'all:\n\techo x > prot/f\n' | make -f -`, Pass},
-		{`git checkout other -- prot/f`, Pass},
-	} {
-		if got := New(rules).Before(bash(c.command)); got.Act != c.want {
-			t.Errorf("%d: %s: %+v, want %s", i+1, c.command, got, c.want)
-		}
+func write(path string) Call {
+	input, err := json.Marshal(map[string]string{"file_path": path})
+	if err != nil {
+		panic(err)
 	}
+	return Call{Tool: "Write", Input: input}
 }
 
-// Ways to write that the others do not show, and ordinary commands that must pass.
-func TestCommands(t *testing.T) {
-	t.Parallel()
-	dir, rules := project(t)
-	if err := os.Symlink(filepath.Join(dir, "prot"), filepath.Join(dir, "src", "link")); err != nil {
-		t.Skip(err)
-	}
-	for command, want := range map[string]string{
-		`rm -rf src/../prot/`: "protect", `rm pr*/f`: "protect", `rm -r *`: "protect", `truncate -s 0 prot/{a,b}`: "protect",
-		`echo x > src/link/f`: "protect", `echo x > gold/a.txt`: "protect", `rm -rf gold`: "protect", `rm -rf .git`: "git",
-		`git config core.hooksPath x`: "git", `git -C . config --add a.b c`: "git", `cp x .git/hooks/pre-commit`: "git",
-		`for f in a prot/b; do echo > $f; done`: "protect", `echo > .claude/settings.local.json`: "claude",
-		`cat <<E | sh` + "\nx\nE\n" + `sh <<E` + "\nrm prot/f\nE": "protect", `sudo -u x rm prot/f`: "protect",
-		`env A=b timeout 5 touch prot/f`: "protect", `if true; then rm prot/f; fi`: "protect", `a=$(rm prot/f)`: "protect",
-		`diff <(rm prot/f) x`: "protect", `while read l; do echo $l > prot/x; done`: "protect", `echo x > prot/$Y`: "protect",
-		`tar -xf a.tar -C prot`: "protect", `curl -o prot/f http://x`: "protect", `chmod +x prot/f`: "protect",
-		`find prot -delete`: "protect", `echo x > ../out`: "edits: worktree", `cd .. && touch f`: "edits: worktree",
-		`touch /etc/x`: "edits: worktree", `echo x > ~/.bashrc`: "edits: worktree", `cp a $HOME/b`: "edits: worktree",
-		`rm -rf /`: "deny: rm -rf /", `rm -fr /*`: "deny: rm -rf /*", `rm -f *`: "protect", `rm -rf ~`: "edits: worktree",
-		`git clean -fdx`: "deny: git clean -fdx",
-
-		`python3 -c "print('{}'.format(open('prot/f').read()) > 'a')"`:                          "",
-		`node -e "console.log(fs.readFileSync('prot/f').replace('a', 'b').map(x => x))"`:        "",
-		`python3 -c "import sys; l = []; l.append(1); sys.stdout.write(open('prot/f').read())"`: "",
-		`ruby -e "puts File.read('prot/f').lines.select { |l| l > 'a' }"`:                       "",
-		`perl -MFile::Find -ne 'print' prot/f`:                                                  "",
-		`perl -Ilib -e 'open F, "<", "prot/f"; print <F>'`:                                      "",
-		`git config --file .gitmodules submodule.a.url x`:                                       "",
-		`git config --file .git/config a.b c`:                                                   "git",
-		`git config --file=.git/config a.b c`:                                                   "git",
-		`git config -f .git/config --get a.b`:                                                   "",
-		`git config --worktree a.b c`:                                                           "git",
-		`node -e "require('fs').appendFileSync('prot/f', 'x')"`:                                 "protect",
-		`node -e "require('fs').rmSync('prot/f')"`:                                              "protect",
-		`python3 -c "import shutil; shutil.rmtree('prot')"`:                                     "protect",
-		`python3 -c "import pathlib; pathlib.Path('prot/f').write_text('x')"`:                   "protect",
-		`python3 -c "import os; os.replace('src/a', 'prot/f')"`:                                 "protect",
-		`python3 - <<'E'` + "\nwith open('prot/f', mode='a+') as f:\n  f.write('x')\nE":         "protect",
-		`ruby -e "File.write('prot/f', 'x')"`:                                                   "protect",
-		`perl -e 'open F, ">", "prot/f"; print F "x"'`:                                          "protect",
-		`perl -i.bak -pe s/a/b/ prot/f`:                                                         "protect",
-
-		`cat prot/f > src/x`: "", `cp prot/f src/f`: "", `ls -l prot`: "", `grep -rn x prot | sort`: "",
-		`go test ./... 2>&1 | tail`: "",
-		`sed -n 1,20p prot/f`:       "", `sed -i '/foo/d' src/a`: "", `perl -ne 'print if /x/' prot/f`: "",
-		`make > /dev/null 2>&1`:               "",
-		`go build -o /tmp/wavex-temp/x ./...`: "", `echo $VAR > $OUT`: "", `cd "$D" && echo x > f`: "",
-		`rm -rf node_modules`:                  "",
-		`find . -name '*.o' -exec rm -rf {} +`: "", `find . -name '*.o' -delete`: "",
-		`git add -A && git commit -m "git push it"`: "",
-		`git config --get user.name`:                "", `git config user.name`: "", `git config --global a b`: "",
-		`git clean -fd`:                       "",
-		`git fetch origin && git rebase main`: "", `python3 -c "print(open('prot/f').read())"`: "",
-		`mkdir -p src/a && touch src/a/b`: "",
-		`rm -f *.o`:                       "", `echo done`: "",
-		`cat <<E > src/x` + "\nprot/f\nE": "", `git log --format=%s -- prot`: "",
-		`test -f prot/f || exit 1`: "", `rsync -a prot/ src/`: "", `tar cf a.tar prot`: "", `ln -s ../src/a b`: "",
-		`cd prot; ls; cd ..; touch x`: "", `cp src/* .`: "", `mv src/*.txt ./`: "", `cp src/* prot`: "protect",
-
-		// Code that reads a closed file and writes another, and code that writes the closed one.
-		`python3 -c "d = json.load(open('prot/f')); open('src/o', 'w').write(str(d))"`:                      "",
-		`python3 -c "open('src/o', 'w').write(open('prot/f', 'rb', encoding='utf-8').read())"`:              "",
-		`python3 -c "import pathlib; pathlib.Path('src/o').write_text(pathlib.Path('prot/f').read_text())"`: "",
-		`node -e "fs.writeFileSync('src/a', fs.readFileSync('prot/f', 'utf8'))"`:                            "",
-		`ruby -e "File.write('src/a', File.read('prot/f'))"`:                                                "",
-		`node -e "fs.writeFileSync('prot/f', fs.readFileSync('prot/f', 'utf8').trim())"`:                    "protect",
-		`python3 -c "s = open('prot/f').read(); open('prot/f', 'w').write(s)"`:                              "protect",
-		`python3 -c "p = 'prot/f'; s = open(p).read(); open(p, 'w').write(s)"`:                              "protect",
-		`python3 -c "open('prot/f', 'r+').write('x')"`:                                                      "protect",
-		`python3 -c "import shutil; shutil.copy('src/a', 'prot/f')"`:                                        "protect",
-		`cp --target-directory prot src/a`:                                                                  "protect",
-		`echo x | sponge prot/f`:                                                                            "protect",
-		`gofmt -w prot/f.go`:                                                                                "protect",
-
-		`gofmt -l prot`:                   "",
-		`yq -i .a prot/f`:                 "protect",
-		`yq .a prot/f`:                    "",
-		`npx prettier --write src prot/f`: "", `prettier --write prot/f`: "protect", `prettier --check prot/f`: "",
-
-		// A word that is no flag, redirections of both outputs, and commands in places of their own.
-		`echo --== a ==; rm prot/f`: "protect", `echo x >& prot/f`: "protect", `echo x 2>&1 >&- | cat`: "",
-		`x=($(rm prot/f))`: "protect", `[[ -n $(rm prot/f) ]]`: "protect", `((x = $(rm prot/f)))`: "protect",
-		`let "x=$(rm prot/f)"`: "protect", `for ((i=$(rm prot/f);;)); do :; done`: "protect",
-		`trap 'rm prot/f' EXIT`: "protect", `trap - EXIT`: "", `flock l rm prot/f`: "protect",
-		`watch -n 5 rm prot/f`: "protect",
-
-		// The directory after pushd, popd, cd - and branches of which one runs.
-		`pushd src; make; popd; echo x > prot/f`: "protect", `popd; echo x > prot/f`: "",
-		`cd src && make; cd -; echo x > prot/f`: "protect", `cd prot; pushd ../src; popd; echo x > f`: "protect",
-		`cd src && make || { cd ..; exit 1; }; cd ..; echo x > y`:           "",
-		`make || { cd ..; exit 1; }; echo x > y`:                            "",
-		`make && { cd ..; exit; }; echo x > y`:                              "",
-		`cd src; if make; then cd ..; else cd ..; fi; echo x > y`:           "",
-		`cd src; if make; then cd ..; else cd ..; fi; echo x > prot/f`:      "protect",
-		`cd src; if ! make; then cd ..; exit 1; fi; cd ..; echo x > y`:      "",
-		`cd src; if ! make; then cd ..; exit 1; fi; cd ..; echo x > prot/f`: "protect",
-		`if [ -d a ]; then cd prot; fi; echo x > f`:                         "protect",
-		`[ -d a ] || cd prot; echo x > f`:                                   "protect",
-		`if a; then cd src; elif b; then cd prot; echo x > f; fi`:           "protect",
-		`cd src || exit 1; echo x > ../prot/f`:                              "protect",
-
-		// Words with an unknown part, and expansions whose value the text tells.
-		`echo x > "prot/$(date +%F).log"`: "protect", `echo x > "$(pwd)/prot/f"`: "protect",
-		"echo x > `pwd`/prot/f":    "protect",
-		`D=$(pwd)/prot; rm "$D/f"`: "protect", `D=prot; rm -rf "${D:?}/f"`: "protect", `D=prot; rm "${D:-src}/f"`: "protect",
-		`T=$(mktemp -d); echo x > "$T/prot/f"; rm -rf "$T"`: "", `rm "${D:-$(ls)}/f"`: "",
-
-		// Options before the command of another one, and shells with more options than -c.
-		`bash -euo pipefail -c "rm prot/f"`: "protect", `bash -o pipefail -c "cd prot; touch f"`: "protect",
-		`bash --norc -O extglob -c -e "rm prot/f"`: "protect", `sh -e run.sh -c "rm prot/f"`: "",
-		"bash -s a b <<'E'\nrm prot/f\nE": "protect", "bash run.sh <<'E'\nrm prot/f\nE": "",
-		`timeout --signal KILL 5 rm prot/f`: "protect", `sudo -iu x rm prot/f`: "protect",
-		`xargs -d'\n' rm prot/f`: "protect",
-		`command -p rm prot/f`:   "protect", `find -L prot -delete`: "protect", `find -H src -name f -exec rm {} +`: "",
-
-		// Flags that take no value, and those that take one.
-		`shred -u prot/f`: "protect", "ed -s prot/f <<E\nw\nE": "protect", `shred -n 3 src/a`: "", `touch -d now src/a`: "",
-		`sed -i '' '/foo/d' src/a`: "", `sed -i '' '/foo/d' prot/f`: "protect",
-		`curl -sSLo prot/f http://x`: "protect", `curl -fsSL -o- http://x`: "", `wget -qO prot/f http://x`: "protect",
-		`sort -uo prot/f src/a`: "protect", `curl -so/dev/null http://x`: "",
-		`tar -C prot -xf a.tar`: "protect", `tar --directory prot -xzf a.tgz`: "protect",
-		`tar --exclude=x -czf a.tgz -C prot .`: "", `tar -cf x.tar -C prot .`: "", `tar -C prot -tf x.tar`: "",
-		`git config --remove-section a`: "git", `git config --type bool core.bare`: "",
-		`touch -r /etc/hosts src/a`: "", `{1..99999999}`: "", `echo {1..999999999}`: "", `"`: "", ``: "", `((`: "",
-	} {
-		got := New(rules).Before(bash(command))
-		if got.Rule != want || (got.Act == Pass) != (want == "") {
-			t.Errorf("%s: %+v, want %q", command, got, want)
-		}
-		if strings.ContainsAny(got.Reason, "\n\x00") || got.Act == Deny && (got.Reason == "" || got.Target == "") {
-			t.Errorf("%s: reason %q, target %q", command, got.Reason, got.Target)
-		}
-	}
-}
-
-// Ten ways to push and ten ways to the network, with the verdict of each.
+// The plain form of a command is found, and no other one. The files that a command writes are not found.
 func TestDeniedCommands(t *testing.T) {
 	t.Parallel()
 	_, rules := project(t)
-	rules.Deny = append(rules.Deny, "git send-pack", "gh pr create", "curl", "wget", "nc*", "ssh", "npm publish",
-		"pip install",
-		"Bash(go get:*)", "Bash(make deploy)", "Bash(npm run deploy*)", "WebFetch", "mcp__*__send")
+	rules.Deny = append(rules.Deny, "gh pr create", "curl", "nc*", "npm publish", "sudo", "Bash(go get:*)",
+		"Bash(make deploy)", "Bash(npm run deploy*)", "WebFetch", "mcp__*__send", "Bash(pip install x y)")
 	for command, want := range map[string]string{
 		`git push`: "git push", `git -C . -c a=b push origin main`: "git push", `/usr/bin/git push -f`: "git push",
-		`command git push`: "git push", `sh -c 'git push'`: "git push", `make && "git" 'push'`: "git push",
-		`GIT=git; $GIT push`: "git push", `git send-pack x`: "git send-pack", `$(echo git) push`: "",
-		`python3 -c "import os; os.system('git push')"`: "",
+		`make && "git" 'push'`: "git push", `g\it pu"sh"`: "git push", `make | git push; ls`: "git push",
+		`(cd a; git push) &`: "git push", `{ git push; }`: "git push", `! git push`: "git push",
+		`if a; then git push; fi`: "git push", `f() { git push; }; f`: "git push", `x="$(git push)" ls`: "git push",
+		`diff <(git push) "a $(ls)"`: "git push", `A=b git push`: "git push", `command git push`: "git push",
+		`env A=b C=d git push`: "git push", `time git push`: "git push", `/usr/bin/time nice git push`: "git push",
+		`sudo git push`: "sudo", "cat <<E\n$(git push)\nE": "git push", `git push "$X"`: "git push",
+		`git -C "$X" push > log 2>&1`: "git push", `for f in a; do git push; done`: "git push",
 
-		`curl http://x`: "curl", `a=$(curl -s x)`: "curl", `echo x | xargs -n 1 curl`: "curl", `wget -q x`: "wget",
-		`ncat x 80`:          "nc*",
-		`timeout 5 ssh h ls`: "ssh", `npm publish`: "npm publish", `bash -c "echo; pip install x"`: "pip install",
-		`go get x@v1`: "Bash(go get:*)", `exec 3<>/dev/tcp/h/80`: "",
+		`sh -c 'git push'`: "", `G=git; $G push`: "", `$(echo git) push`: "", `eval git push`: "", `nice -n 5 git push`: "",
+		`echo x | xargs git push`: "", `python3 -c "import os; os.system('git push')"`: "", "sh <<E\ngit push\nE": "",
+		`git pushx`: "", `git commit -m push`: "", `git stash push`: "", `git commit -m "git push"`: "", `env`: "", `A=b`: "",
+		`git send-pack x`: "", `echo x > prot/f; rm -r prot`: "", `git push; "`: "", ``: "", `((`: "", `# git push`: "",
+		strings.Repeat(" ", maxText) + "git push": "", `env A=git`: "",
 
-		`make deploy`: "Bash(make deploy)", `make deploy now`: "", `git pushx`: "", `git commit -m push`: "",
-		`git stash push`: "",
-		`go test ./curl`: "", `echo curl`: "", `npm test`: "", `git clean -n -xdf`: "git clean -fdx",
-		`git clean --force -d -x`: "git clean -fdx",
-		`git clean -fx`:           "",
-
-		`echo --== a ==; git push`: "git push", `echo '--=x' && git push`: "git push",
-		`bash -eo pipefail -c "git push"`: "git push",
-		`command -v curl`:                 "", `command -V curl >/dev/null || exit`: "", `which curl`: "",
-		`npm --prefix web publish`: "npm publish", `npm -s publish`: "npm publish", `gh -R o/r pr create`: "gh pr create",
-		`npm --prefix=web run publish`: "", `npm run publish`: "", `gh --repo o/r pr list`: "",
+		`rm -rf /`: "rm -rf /", `rm -fr /*`: "rm -rf /*", `rm -Rf //`: "rm -rf /", `rm -rf a`: "", `rm -rf "$D/"`: "",
+		`git clean -n -xdf`: "git clean -fdx", `git clean --force -d -x`: "git clean -fdx", `git clean -fx`: "",
+		`curl http://x`: "curl", `a=$(curl -s x)`: "curl", `command -v curl`: "", `which curl`: "", `go test ./curl`: "",
+		`echo --== a ==; curl x`: "curl", `ncat x 80`: "nc*", `exec 3<>/dev/tcp/h/80`: "",
+		`npm publish`: "npm publish", `npm --prefix web publish`: "npm publish", `npm -s publish`: "npm publish",
+		`gh -R o/r pr create`: "gh pr create", `gh --repo o/r pr list`: "", `npm --prefix=web run publish`: "",
+		`go get x@v1`: "Bash(go get:*)", `make deploy`: "Bash(make deploy)", `make deploy now`: "",
 		`npm run deploy-x`: "Bash(npm run deploy*)", `npm run deploy:y -- a`: "Bash(npm run deploy*)",
-		`npm run deploy`: "Bash(npm run deploy*)", `npm run build`: "",
+		`npm run deploy`: "Bash(npm run deploy*)", `npm run build`: "", `npm run "$X"`: "",
+		`pip install x y`: "Bash(pip install x y)", `pip install x "$Y"`: "",
 	} {
 		got := New(rules).Before(bash(command))
 		if strings.TrimPrefix(got.Rule, "deny: ") != want {
 			t.Errorf("%s: %+v, want %q", command, got, want)
 		}
+		if strings.ContainsAny(got.Target+got.Reason, "\n\x00") || got.Act == Deny && (got.Reason == "" || got.Target == "") {
+			t.Errorf("%s: reason %q, target %q", command, got.Reason, got.Target)
+		}
 	}
-	for command, want := range map[string]string{`git push`: "deny: git push", `echo x > prot/f`: "protect",
-		`tail -f log`: ""} {
+	for command, want := range map[string]string{`git push`: "deny: git push", `tail -f log`: ""} {
 		if got := New(rules).Before(Call{Tool: "Monitor", Input: bash(command).Input}); got.Rule != want {
 			t.Errorf("Monitor of %s: %+v, want %q", command, got, want)
 		}
@@ -286,8 +109,7 @@ func TestAsk(t *testing.T) {
 	for command, want := range map[string]Decision{
 		`cd . && git push origin`: {Act: Ask, Rule: "git push", Target: "cd . && git push origin"},
 		`make all`:                {Act: Ask, Rule: "make", Target: "make all"},
-		`make check`:              {Act: Pass}, `git status`: {Act: Pass}, `git push; rm prot/f`: {Act: Deny},
-		`git push && curl x`: {Act: Deny},
+		`make check`:              {Act: Pass}, `git status`: {Act: Pass}, `git push && curl x`: {Act: Deny},
 		`make all && git push && make b; git push`: {Act: Ask, Rule: "make", Others: "git push",
 			Target: "make all && git push && make b; git push"},
 	} {
@@ -318,7 +140,7 @@ func TestAllowedCommands(t *testing.T) {
 		{"Bash(git push)", "git push", Pass}, {"Bash(git push)", "git push -f", Deny}, {"Bash(git push *main)",
 			"git push o main", Pass},
 		{"Bash(git push *main)", "git push o dev", Deny}, {"Bash", "git push", Deny}, {"Bash(*)", "git push", Deny},
-		{"Bash(git status:*)", "git push", Deny}, {"Bash(git push:*)", "rm -rf prot", Deny}, {"", "git push --dry-run", Pass},
+		{"Bash(git status:*)", "git push", Deny}, {"Bash(git push:*)", "rm -rf /", Deny}, {"", "git push --dry-run", Pass},
 		{"", "git push --dry-run && git push", Deny},
 	} {
 		_, rules := project(t)
@@ -329,7 +151,7 @@ func TestAllowedCommands(t *testing.T) {
 	}
 }
 
-// Editing tools get the same answers as commands, and by edits those about declared files.
+// Editing tools write open files, and by edits declared ones.
 func TestEdits(t *testing.T) {
 	t.Parallel()
 	dir, rules := project(t)
@@ -377,54 +199,33 @@ func TestLinks(t *testing.T) {
 	if err := os.Symlink(dir, alias); err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range []string{"echo x > all/f", "echo x > new", "echo x > deep/f",
-		"echo x > " + alias + "/prot/f"} {
-		if got := New(rules).Before(bash(command)); got.Rule != "protect" {
-			t.Errorf("%s: %+v", command, got)
+	for _, file := range []string{"all/f", "new", "deep/f", alias + "/prot/f"} {
+		if got := New(rules).Before(write(file)); got.Rule != "protect" {
+			t.Errorf("%s: %+v", file, got)
 		}
 	}
 	rules.Dir, rules.Root = alias, alias
-	for command, want := range map[string]string{"echo x > src/f": "", "echo x > prot/f": "protect"} {
-		if got := New(rules).Before(bash(command)); got.Rule != want {
-			t.Errorf("in a linked directory: %s: %+v", command, got)
+	for file, want := range map[string]string{"src/f": "", "prot/f": "protect", dir + "/src/f": ""} {
+		if got := New(rules).Before(write(file)); got.Rule != want {
+			t.Errorf("in a linked directory: %s: %+v", file, got)
 		}
 	}
 }
 
-// Paths in directories of a name are closed at any depth. A folder with such a directory in it is open: its name does
-// not tell.
+// Paths in directories of a name are closed at any depth.
 func TestClosedAtAnyDepth(t *testing.T) {
 	t.Parallel()
 	dir, rules := project(t)
 	rules.Closed = []Closed{{Path: dir, In: ".claude", Patterns: []string{"settings*"}, Rule: "set", Why: "x"},
 		{Path: dir, In: ".claude", Patterns: []string{"*"}, Except: []string{filepath.Join(dir, "own")}, Rule: "any",
 			Why: "x"}}
-	if err := os.MkdirAll(filepath.Join(dir, "own", ".claude"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for command, want := range map[string]string{
-		"echo x > a/b/.claude/settings.json": "set", "echo x > .claude/skills/s/SKILL.md": "any", "rm -r a/.claude": "set",
-		"mkdir -p a/.claude/agents": "any", "cp x own/.claude/settings.local.json": "set", "rm a/.cl*/agents": "any",
-		"echo x > own/.claude/agents/a": "", "rm -r a": "", "mkdir a/.claude": "", "echo x > a/.claudes/b": "",
-		"rm */agents": "", "echo x > claude/settings.json": "",
-		// a/.claude is missing, and own/.claude is there. Files of unknown names may come into them.
-		"mv x a/.claude": "any", "cp -r x a/.claude": "any", "ln -s ../x a/.claude": "any", "ln -s $X a/.claude": "any",
-		"cp -r x/. a/.claude": "set", "cp -r . a/.claude": "set", "rsync -a x/ a/.claude": "set", "mv x/* a/.claude/": "set",
-		"cp -t a/.claude x/*": "set", "mv -T x a/.claude": "any", "cp x/* a/.claude/skills": "any",
-		"git mv x a/.claude":              "set",
-		"cd a/.claude && tar xf ../x.tar": "set", "cd a/.claude && tar --extract -f ../x.tar": "set", "tar xf x.tar": "",
-		"cd a/.claude && tar -tf ../x.tar": "", "cd own/.claude && tar --exclude=x -cf ../x.tar .": "",
-		"tar -xf x.tar -C a/.claude": "set", "unzip x.zip -d a/.claude": "set", "git clone -q x a/.claude": "set",
-		"git worktree add -f a/.claude": "set", "cd a/.claude && cp -r ../x/. .": "set", "cd a && ln -s ../x .claude": "any",
-		"wget -P a/.claude http://x": "set", "mv x own/.claude": "", "cp -r x/. own/.claude": "set",
-		"mv x/*.md own/.claude":        "",
-		"rsync -a x/ own/.claude":      "set",
-		"cp -r x/. own/.claude/agents": "", "cp -r x/* a": "", "mv x b": "", "cp -r x/. .": "", "ln -s ../x a/b": "",
-		"tar -xf x.tar -C a": "", "git clone -q x a/b": "", "cp x own/.claude": "", "cp -r a/.claude x": "",
-		"mv x own/a/.claude": "set", "ln -s ../x own/a/.claude": "set", "cp x own/a/.claude/b": "", "mv own/.claude x": "set",
+	for file, want := range map[string]string{
+		"a/b/.claude/settings.json": "set", ".claude/skills/s/SKILL.md": "any", "own/.claude/settings.local.json": "set",
+		"own/.claude/agents/a": "", "a/.claudes/b": "", "claude/settings.json": "", "a/.claude": "",
+		"own/.claude/.claude/settings.json": "set",
 	} {
-		if got := New(rules).Before(bash(command)); got.Rule != want {
-			t.Errorf("%s: %+v, want %q", command, got, want)
+		if got := New(rules).Before(write(file)); got.Rule != want {
+			t.Errorf("%s: %+v, want %q", file, got, want)
 		}
 	}
 }
@@ -436,13 +237,25 @@ func TestExcept(t *testing.T) {
 	tree := filepath.Join(dir, ".loop", "worktrees", "R.1")
 	rules.Dir, rules.Root = tree, tree
 	rules.Closed = []Closed{{Path: filepath.Join(dir, ".loop"), Except: []string{tree}, Rule: "own", Why: "x"}}
-	for command, want := range map[string]string{
-		"echo x > a": "", "echo x > ../R.2/a": "own", "rm ../../journal.jsonl": "own",
-		"echo > " + dir + "/a": "edits: worktree",
-	} {
-		if got := New(rules).Before(bash(command)); got.Rule != want {
-			t.Errorf("%s: %+v, want %q", command, got, want)
+	for file, want := range map[string]string{"a": "", "../R.2/a": "own", "../../journal.jsonl": "own",
+		"../..": "own", dir + "/a": "edits: worktree"} {
+		if got := New(rules).Before(write(file)); got.Rule != want {
+			t.Errorf("%s: %+v, want %q", file, got, want)
 		}
+	}
+}
+
+// A pattern matches a path, and all in a folder that it matches. One that cannot be parsed closes everything.
+func TestMatches(t *testing.T) {
+	t.Parallel()
+	for pattern, want := range map[string]bool{"a": true, "a/b": true, "a/b/c": true, "a/*": true, "*": true, ".": true,
+		"[": true, "b": false, "a/b/c/d": false, "a/x": false, "*/c": false} {
+		if Matches([]string{"x", pattern}, "a/b/c") != want {
+			t.Errorf("%s matches: %v", pattern, !want)
+		}
+	}
+	if Matches([]string{"*", "."}, "") {
+		t.Error("the folder itself is matched")
 	}
 }
 
@@ -573,9 +386,9 @@ func FuzzLook(f *testing.F) {
 	}
 	_, rules := project(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		lookAt(text, rules.Dir, nil, func(e effect) {
-			if e.path != "" && !strings.HasPrefix(e.path, "/") {
-				t.Errorf("%q writes %q", text, e.path)
+		eachCommand(text, func(words []string) {
+			if len(words) == 0 {
+				t.Errorf("%q has a command without words", text)
 			}
 		})
 		start := time.Now()

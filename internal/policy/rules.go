@@ -29,7 +29,7 @@ type Rules struct {
 	Repeat int      `json:"repeat,omitempty"` // equal calls in a row after which the next is denied; 0: any number
 }
 
-// Closed is a path that no call may write, with all below it.
+// Closed is a path that no editing tool may write, with all below it.
 type Closed struct {
 	Path string `json:"path"` // absolute
 	// In, if not "", restricts it to directories of this name below Path, at any depth. Patterns are relative to them.
@@ -42,11 +42,11 @@ type Closed struct {
 	Why      string   `json:"why"`              // "the plan protects it"
 }
 
-// The values of Rules.Edits: where editing tools and commands may write.
+// The values of Rules.Edits: where editing tools may write.
 const (
 	EditsOff      = "off"      // anywhere
 	EditsWorktree = "worktree" // in Root and in Temp
-	EditsFiles    = "files"    // as EditsWorktree, and editing tools only the files that the task declares
+	EditsFiles    = "files"    // the files that the task declares, and Temp
 )
 
 // DefaultDeny are the commands that no agent may run unless a plan says so.
@@ -131,8 +131,8 @@ func isTool(s string) bool {
 func Denied(patterns []string, command string) string {
 	list := parsePatterns(patterns)
 	found := ""
-	lookAt(command, "/", nil, func(e effect) {
-		if p := list.denying(e.words); p != nil && found == "" {
+	eachCommand(command, func(words []string) {
+		if p := list.denying(words); p != nil && found == "" {
 			found = p.text
 		}
 	})
@@ -202,7 +202,7 @@ func splitCommand(words []string) (c splitWords) {
 	name := path.Base(words[0])
 	words = words[1:]
 	if name == "git" {
-		_, words = gitGlobals(words)
+		words = afterGlobals(words)
 	}
 	c.words = append(c.words, name)
 	flagged := false
@@ -232,6 +232,19 @@ func splitCommand(words []string) (c splitWords) {
 		}
 	}
 	return c
+}
+
+// afterGlobals returns the arguments of git after its global options.
+func afterGlobals(args []string) []string {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		n := 1
+		switch args[0] {
+		case "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env":
+			n = 2
+		}
+		args = args[min(n, len(args)):]
+	}
+	return args
 }
 
 func (p *Pattern) matches(c splitWords) bool {
