@@ -213,6 +213,11 @@ func printVerificationText(v *inspect.Inspection, doc *scan.Document, ascii bool
 	for _, text := range doc.SkippedChecks {
 		line("- %s: not made again: true at its own time only", text)
 	}
+	if v.State != nil {
+		for _, known := range report.EvidenceLines(v.State) {
+			line("%s", known)
+		}
+	}
 	for _, g := range doc.Gaps {
 		at := g.File
 		if g.Line > 0 {

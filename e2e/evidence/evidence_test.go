@@ -145,10 +145,10 @@ func TestFaults(t *testing.T) {
 		output string
 		faults int
 	}{
-		{dishonest, 1, "T-001 is unproven: it changed check.sh\n", 0},
+		{dishonest, 1, "T-001: it changed check.sh\n", 0},
 		{dishonest, 1, "T-001 Fix check.sh: failed: sh check.sh\n", 1},
 		{dishonest, 1, "[LOOP] [T-001] check.sh\n", 1},
-		{dishonest, 2, "T-001 is unproven: it changed check.sh\n", 1},
+		{dishonest, 2, "T-001: it changed check.sh\n", 1},
 		{dishonest, 0, "SHIP <loop-complete>\n", 4},
 		{Case{Kind: Dishonest, exit: 5}, 1, "", 1},
 		{Case{Kind: Honest}, 0, "SHIP", 0},

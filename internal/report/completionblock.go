@@ -14,7 +14,7 @@ import (
 // another end. No other function writes that mark. width bounds the columns of the verdict's box; 0
 // means no bound.
 func Completion(s *scheduler.State, width int, ascii bool) string {
-	if !s.ExitSignal || s.Ended == nil || s.Ended.Status != event.RunComplete || !s.IsDone() {
+	if !IsComplete(s) {
 		return ""
 	}
 	mark, failed := "✓", "✗ failed, as the plan allows:"
@@ -50,4 +50,9 @@ func Completion(s *scheduler.State, width int, ascii bool) string {
 	}
 	b.WriteString("\n" + VerdictOf(s).Box(width, ascii) + "</loop-complete>\n")
 	return b.String()
+}
+
+// IsComplete reports whether a run has ended complete, with the exit signal: then it has a verdict.
+func IsComplete(s *scheduler.State) bool {
+	return s.ExitSignal && s.Ended != nil && s.Ended.Status == event.RunComplete && s.IsDone()
 }

@@ -2,27 +2,43 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
+	"wavex/scheduler"
 )
 
 // bases orders the bases of evidence, those that call for attention first.
 var bases = []event.Basis{event.Unproven, event.Accepted, event.Allowed, event.Rests, event.Empty, event.Kept,
 	event.Changed, event.Proven, event.Ran, event.Reviewed, event.Judged}
 
-// maxEvidenceRows bounds the rows that a text lists.
-const maxEvidenceRows = 20
+// maxEvidenceLines bounds the lines that a text has.
+const maxEvidenceLines = 20
 
-// evidenceLines returns the evidence as lines of text: how many criteria and tasks have which basis, and those that
-// nothing shows or only their author saw.
-func (r *Summary) evidenceLines() (lines []string) {
-	count := map[event.Basis]int{}
-	for _, e := range r.Evidence {
+// EvidenceLines returns the lines of the evidence of a run, which the gate looked at.
+func EvidenceLines(s *scheduler.State) []string {
+	return (&Summary{Assessment: s.Assessment}).evidenceLines()
+}
+
+// evidenceLines returns the evidence as lines of text: how many criteria and tasks have which basis, and how each is
+// known, a line for those that are known alike.
+func (r *Summary) evidenceLines() []string {
+	count, known, ids := map[event.Basis]int{}, []string(nil), map[string][]string{}
+	rows := slices.Clone(r.Evidence)
+	slices.SortStableFunc(rows, func(a, b event.Evidence) int {
+		return slices.Index(bases, a.Basis) - slices.Index(bases, b.Basis)
+	})
+	for _, e := range rows {
 		count[e.Basis]++
+		how := textfmt.Line(Known(e))
+		if ids[how] == nil {
+			known = append(known, how)
+		}
+		ids[how] = append(ids[how], e.ID())
 	}
-	var parts []string
+	var parts, lines []string
 	for _, b := range bases {
 		if count[b] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count[b], b))
@@ -31,26 +47,30 @@ func (r *Summary) evidenceLines() (lines []string) {
 	if len(parts) == 0 {
 		return nil
 	}
-	lines = append(lines, "Evidence: "+strings.Join(parts, ", "))
-	for _, e := range r.Evidence {
-		if e.Why == "" {
-			continue
-		}
-		if len(lines) > maxEvidenceRows {
-			return append(lines, "and more without evidence")
-		}
-		lines = append(lines, fmt.Sprintf("%s is %s: %s", textfmt.Line(e.ID()), e.Basis, textfmt.Line(e.Why)))
+	for _, how := range known[:min(len(known), maxEvidenceLines)] {
+		lines = append(lines, clipIDs(ids[how])+": "+how)
 	}
-	return lines
+	if more := len(known) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return append([]string{"Evidence: " + strings.Join(parts, ", ")}, lines...)
 }
 
-// unprovenTasks returns the missing evidence of unproven tasks, by task.
-func (r *Summary) unprovenTasks() map[string]string {
-	out := map[string]string{}
-	for _, e := range r.Evidence {
-		if e.Basis == event.Unproven && e.Criterion == "" {
-			out[e.Task] = e.Why
-		}
+// Known says how a criterion or a task is known to be done, or why it is not, in one clause without the id.
+func Known(e event.Evidence) string {
+	switch {
+	case e.Basis == event.Reviewed && e.Why != "":
+		return "a review passed it: " + e.Why
+	case e.Why != "":
+		return e.Why
+	case e.By != "":
+		return e.By + " shows it"
 	}
-	return out
+	return map[event.Basis]string{
+		event.Proven:   "its checks failed before the work, and pass now",
+		event.Ran:      "its command ended with exit code 0",
+		event.Reviewed: "a review passed it",
+		event.Judged:   "a judge quotes what shows it",
+		event.Kept:     "it held before the work too",
+	}[e.Basis]
 }

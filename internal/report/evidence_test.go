@@ -35,9 +35,9 @@ func TestUnprovenTask(t *testing.T) {
 	}
 	for form, c := range map[string]struct{ text, want string }{
 		"text":     {text, "Evidence: 1 unproven, 1 changed\n"},
-		"its row":  {text, "T-002 is unproven: " + missing},
+		"its row":  {text, "T-002: " + missing},
 		"way out":  {text, "--accept-assumptions"},
-		"Markdown": {r.Markdown(), "T-002 is unproven: " + missing},
+		"Markdown": {r.Markdown(), "T-002: " + missing},
 		"JSON":     {string(data), `"basis": "unproven"`},
 		"JUnit":    {string(junit), `<failure message="nothing shows that it is done: ` + missing + `" type="unproven">`},
 		"its sum":  {string(junit), `tests="3" failures="2"`},

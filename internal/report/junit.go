@@ -75,7 +75,7 @@ func (r *Summary) JUnit() ([]byte, error) {
 		groups[g.ID] = len(doc.Suites)
 		doc.Suites = append(doc.Suites, junitSuite{Name: "group " + textfmt.Line(g.ID), ID: strconv.Itoa(len(doc.Suites))})
 	}
-	times, unproven := make([]time.Duration, len(doc.Suites)), r.unprovenTasks()
+	times := make([]time.Duration, len(doc.Suites))
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		if t.Wave < 1 || t.Wave > r.Waves {
@@ -87,8 +87,8 @@ func (r *Summary) JUnit() ([]byte, error) {
 		}
 		s := &doc.Suites[at]
 		c := t.junit(doc.Name)
-		if why := unproven[t.ID]; why != "" {
-			c.Failure = &junitReason{Message: "nothing shows that it is done: " + textfmt.Line(why),
+		if t.Shown.Basis == event.Unproven {
+			c.Failure = &junitReason{Message: "nothing shows that it is done: " + textfmt.Line(t.Shown.Why),
 				Type: string(event.Unproven)}
 		}
 		doc.addCase(s, c)
@@ -152,6 +152,9 @@ func (t *Task) junit(class string) junitCase {
 		Time: seconds(t.Duration), Status: string(t.Status), Out: t.attemptsText()}
 	if t.Earlier != "" {
 		c.Out = "up to date: completed by run " + textfmt.Line(t.Earlier) + "\n"
+	}
+	if known := Known(t.Shown); known != "" {
+		c.Out = "known: " + textfmt.Line(known) + "\n" + c.Out
 	}
 	why := &junitReason{Message: cmp.Or(textfmt.Line(t.Reason), string(t.Status))}
 	switch {

@@ -75,7 +75,7 @@ type Task struct {
 	Allowed bool           `json:"allowed,omitempty"`    // it failed, and its group allows that
 	Breaker event.Breaker  `json:"breaker,omitempty"`    // that stopped the failed task; "": none did
 	Commit  string         `json:"commit,omitempty"`     // of its work, if it worked in a tree of its own
-	Vacuous bool           `json:"vacuous,omitempty"`    // its checks passed before any work was done
+	Shown   event.Evidence `json:"-"`                    // what shows it, as the gate saw it
 	Earlier string         `json:"up_to_date,omitempty"` // the earlier run that completed it; "": it is not up to date
 	Output  *runner.Output `json:"output,omitempty"`     // its structured result; nil: none
 
@@ -204,8 +204,11 @@ func newTask(s *scheduler.State, i int) Task {
 	if t.UpToDate() {
 		out.Earlier = t.Earlier.Run
 	}
+	if row := len(s.Criteria) + i; row < len(s.Evidence) && t.Status == event.Completed {
+		out.Shown = s.Evidence[row]
+	}
 	if l := t.Last; l != nil {
-		out.Outcome, out.Vacuous = l.Outcome, l.Vacuous
+		out.Outcome = l.Outcome
 		if t.Status != event.Completed {
 			out.Reason = l.Reason
 		}

@@ -84,9 +84,6 @@ func (r *Summary) statusText(t *Task) string {
 
 func (t *Task) reasonText() string {
 	w := textfmt.Line(t.Subject)
-	if t.Vacuous && t.Status == event.Completed {
-		w += " [checks passed before any work]"
-	}
 	if t.Reason != "" {
 		w = strings.TrimPrefix(w+": "+textfmt.Line(t.Reason), ": ")
 	}

@@ -374,8 +374,5 @@ func taskFigures(s *scheduler.State, id string) string {
 	if t.Attempts > 1 {
 		l += fmt.Sprintf("  %d attempts", t.Attempts)
 	}
-	if t.Last != nil && t.Last.Vacuous {
-		l += "  checks passed before any work"
-	}
 	return l
 }

@@ -56,7 +56,6 @@ type Attempt struct {
 	Free     bool     `json:"free,omitempty"` // does not count as an iteration
 	Turns    int      `json:"turns,omitempty"`
 	Tokens   [4]int64 `json:"tokens,omitzero"`
-	Vacuous  bool     `json:"vacuous,omitempty"`
 	Escaped  bool     `json:"escaped,omitempty"` // a process of it was alive afterwards
 	Session  string   `json:"session,omitempty"`
 	Version  string   `json:"version,omitempty"` // of the CLI
@@ -160,7 +159,6 @@ func (a *Attempt) setResult(r runner.Result) {
 	a.Priced = r.Priced
 	a.Turns = r.Turns
 	a.Tokens = tokenCounts(r.Usage)
-	a.Vacuous = r.Vacuous
 	a.Escaped = !r.Contained
 	a.Session = textfmt.Line(r.Session)
 	a.Version = textfmt.Line(r.ClaudeVersion)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wavex/internal/event"
+	"wavex/internal/report"
 	"wavex/internal/report/page"
 	"wavex/internal/report/reporttest"
 )
@@ -263,6 +265,26 @@ func luminance(t *testing.T, hex string) float64 {
 		sum += weight * c
 	}
 	return sum
+}
+
+// The page has the verdict of a complete run and says how each task is known; another run has none.
+func TestVerdictOnThePage(t *testing.T) {
+	t.Parallel()
+	s := reporttest.ReviewedRun(t, nil)
+	run, v := page.Of(s.S, s.Events, s.Now(), false), report.VerdictOf(s.S)
+	if run.Verdict != v.Word || !slices.Equal(run.Risks, v.Risks) {
+		t.Errorf("%s %q, want %s %q", run.Verdict, run.Risks, v.Word, v.Risks)
+	}
+	s = reporttest.RefusedRun(t, nil)
+	run = page.Of(s.S, s.Events, s.Now(), false)
+	if run.Verdict != "" || run.Risks != nil {
+		t.Errorf("%s %q without an exit signal", run.Verdict, run.Risks)
+	}
+	for i, task := range run.Tasks {
+		if task.Known != report.Known(s.S.TaskEvidence()[i]) || task.Known == "" {
+			t.Errorf("%s is known by %q", task.ID, task.Known)
+		}
+	}
 }
 
 // Reviews, criteria with their evidence, integrations and the delivery are shown, and their cost is

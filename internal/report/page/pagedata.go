@@ -39,6 +39,8 @@ type Run struct {
 	Advice      string          `json:"advice,omitempty"`
 	Limit       string          `json:"limit,omitempty"`
 	Breaker     string          `json:"breaker,omitempty"`
+	Verdict     string          `json:"verdict,omitempty"` // of a complete run: SHIP, MONITOR, RESEARCH
+	Risks       []string        `json:"risks,omitempty"`   // the reasons against a better one
 	Resume      string          `json:"resume,omitempty"`
 	ResumeAt    int64           `json:"resume_at,omitempty"`
 	PausedUntil int64           `json:"hold,omitempty"` // nothing starts before
@@ -78,8 +80,8 @@ type Task struct {
 	Status   string    `json:"status"`
 	Outcome  string    `json:"outcome,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
-	Output   string    `json:"output,omitempty"` // of one of the first failed tasks: the end of the last failed check's
-	Vacuous  bool      `json:"vacuous,omitempty"`
+	Output   string    `json:"output,omitempty"`  // of one of the first failed tasks: the end of the last failed check's
+	Known    string    `json:"known,omitempty"`   // how it is known to be done
 	Command  bool      `json:"command,omitempty"` // a shell command instead of an agent
 	Attempts int       `json:"attempts,omitempty"`
 	Panels   int       `json:"panels,omitempty"`
@@ -201,6 +203,10 @@ func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Ru
 	if !sum.Limits.NoIterations {
 		r.MaxIter = &sum.Limits.Iterations
 	}
+	if report.IsComplete(s) {
+		v := report.VerdictOf(s)
+		r.Verdict, r.Risks = v.Word, v.Risks
+	}
 	for i, c := range report.Criteria(s) {
 		out := Criterion{Text: textfmt.Line(c.Text), Met: c.Met}
 		if i < len(s.Criteria) { // else it is the criterion that stands for having none
@@ -250,9 +256,9 @@ func newTask(s *scheduler.State, t *report.Task, i int) Task {
 	p := &s.Plan.Tasks[i]
 	out := Task{ID: textfmt.Line(t.ID), List: textfmt.Line(t.Group), Subject: textfmt.Line(t.Subject), Wave: t.Wave,
 		Status: string(t.Status), Outcome: string(t.Outcome),
-		Reason: textfmt.Fit(t.Reason, 400, false), Vacuous: t.Vacuous, Command: p.Command != "", Attempts: t.Attempts,
-		Panels: t.Panels,
-		Cost:   int64(t.Cost), Counsel: int64(t.CounselCost), Tokens: tokenCounts(t.Usage), Took: t.Duration.Milliseconds()}
+		Reason: textfmt.Fit(t.Reason, 400, false), Known: textfmt.Fit(report.Known(t.Shown), 400, false),
+		Command: p.Command != "", Attempts: t.Attempts, Panels: t.Panels,
+		Cost: int64(t.Cost), Counsel: int64(t.CounselCost), Tokens: tokenCounts(t.Usage), Took: t.Duration.Milliseconds()}
 	if t.Earlier != "" {
 		out.Reason = "up to date: completed by run " + textfmt.Line(t.Earlier)
 	}

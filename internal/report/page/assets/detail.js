@@ -69,7 +69,7 @@ function drawPanel(i, d, moved) {
   const fact = (name, value, wide) => value !== null && value !== undefined && value !== "" && (!Array.isArray(value) || value.length) ? h("div", { class: wide ? "full" : "" }, h("dt", {}, name), h("dd", { class: wide ? "wide" : "" }, value)) : null;
   const [inn, out, read, write] = t.tokens || [0, 0, 0, 0];
   const body = [
-    h("header", {}, h("div", { class: "idline" }, h("span", { class: "mono" }, t.id), badge(t.status), t.vacuous ? h("span", { class: "muted" }, "checks passed before any work") : null),
+    h("header", {}, h("div", { class: "idline" }, h("span", { class: "mono" }, t.id), badge(t.status), t.known ? h("span", { class: "muted" }, t.known) : null),
       h("div", { class: "buttons" }, h("button", { type: "button", class: "icon", "aria-label": "Previous task", title: "Previous (k)", on: { click: () => neighbour(-1) } }, "↑"),
         h("button", { type: "button", class: "icon", "aria-label": "Next task", title: "Next (j)", on: { click: () => neighbour(1) } }, "↓"),
         h("button", { type: "button", class: "icon", "aria-label": "Close", title: "Close (Esc)", on: { click: shut } }, "✕")), title),
@@ -98,7 +98,6 @@ function attempt(a, last) {
   const facts = [why[a.why] || a.why, a.advised && "with counsel's advice", a.resumed && "in the same session"].filter(Boolean).join(", ");
   const sum = [a.took ? took(a.took) : "", a.cost ? money(a.cost) + (a.cap ? " of at most " + money(a.cap) : "") : "", a.turns ? plural(a.turns, "turn") : "", total(a.tokens) ? count(total(a.tokens)) + " tokens" : "", a.free ? "no iteration" : ""].filter(Boolean).join(" · ");
   if (a.reason && a.outcome !== "done") parts.push(h("p", { class: "prose " }, a.reason));
-  if (a.vacuous) parts.push(h("p", {}, "Every check passed before any work was done: they prove nothing."));
   if (a.violated) parts.push(list("What must not become true, and did", a.violated));
   if (a.refusals) parts.push(list("Denied by the policy", a.refusals));
   if (a.denials) parts.push(list("Refused; the rules that would allow it", a.denials));

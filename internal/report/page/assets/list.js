@@ -86,7 +86,7 @@ function taskRow(i, most) {
     h("td", {}, badge(t.status)),
     h("td", {}, h("button", { type: "button", class: "open", "aria-expanded": String(selected === i), "aria-controls": "panel" }, marked(t.id))),
     h("td", { class: "subject" }, marked(t.subject || ""), t.reason && t.status !== "completed" ? h("span", { class: "why" }, marked(t.reason)) : null,
-      t.vacuous && t.status === "completed" ? h("span", { class: "why" }, "its checks passed before any work") : null,
+      t.known ? h("span", { class: "why" }, t.known) : null,
       doing && doing.counsel ? h("span", { class: "why" }, "counsel " + doing.n + ", since " + took(run.now - doing.since)) : null,
       doing && (doing.last || doing.worker) ? h("span", { class: "why" }, [doing.worker && "on " + doing.worker, doing.last, doing.at && took(run.now - doing.at) + " ago"].filter(Boolean).join(", ")) : null),
     h("td", { class: "num opt" }, t.wave), h("td", { class: "num" }, t.attempts || "–"), h("td", { class: "num opt" }, t.panels || "–"),
