@@ -166,18 +166,14 @@ func Start(s Spec) (*Process, error) {
 
 // supervise follows a process after its start: exit, output, sweep, reap.
 func (p *Process) supervise(copies []copyJob) {
-	if p.copyFast(copies) {
-		p.awaitExit()
-	} else {
-		for _, c := range copies {
-			p.copies.Go(c.run)
-		}
-		p.awaitExit()
-		if f, ok := p.Stdin.(*os.File); ok {
-			_ = f.Close() // this process reads it no more; a writer must not hang
-		}
-		p.drainOutput()
+	for _, c := range copies {
+		p.copies.Go(c.run)
 	}
+	p.awaitExit()
+	if f, ok := p.Stdin.(*os.File); ok {
+		_ = f.Close() // this process reads it no more; a writer must not hang
+	}
+	p.drainOutput()
 	close(p.done)
 	p.exit = p.finish()
 	close(p.swept)
