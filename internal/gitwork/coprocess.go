@@ -58,22 +58,20 @@ func (c *coprocesses) close() {
 	}
 }
 
-// ask sends a request and calls read for the answer. Its errors are those of git.output. A git that was killed since
-// the last request is started again, so a request must have the same effect if it is made twice.
+// ask sends a request and calls read for the answer. Its errors are those of git.output. A git that is killed is
+// started again, once, so a request must have the same effect if it is made twice.
 func (c *coprocess) ask(ctx context.Context, g git, request string, read func(*bufio.Reader) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.p != nil && time.Since(c.began) > maxLife {
 		c.end()
 	}
-	for {
-		again := c.p != nil
-		err := c.askOnce(ctx, g, request, read)
-		var failed *gitError
-		if !again || !errors.As(err, &failed) || failed.signal == "" {
-			return err
-		}
+	err := c.askOnce(ctx, g, request, read)
+	var failed *gitError
+	if errors.As(err, &failed) && failed.code < 0 {
+		return c.askOnce(ctx, g, request, read)
 	}
+	return err
 }
 
 // askOnce is ask with one process. The caller must hold mu.

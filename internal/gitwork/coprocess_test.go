@@ -84,6 +84,20 @@ func TestCoprocesses(t *testing.T) {
 	equal(t, "a ref after the lock", r.git("rev-parse", "refs/wavex/f"), head)
 }
 
+// A process that is killed at its first request is started again.
+func TestKilledCoprocess(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	killed := filepath.Join(r.dir, ".git", "killed")
+	r.write(r.dir, files{".git/hooks/reference-transaction": "#!/bin/sh\n" +
+		"[ -e '" + killed + "' ] || { touch '" + killed + "'; kill $PPID; sleep 10; }\n"})
+	must(t, os.Chmod(filepath.Join(r.dir, ".git/hooks/reference-transaction"), 0o755))
+	g, _ := r.withCoprocesses()
+	head := r.git("rev-parse", "HEAD")
+	must(t, g.updateRefs(t.Context(), "refs/wavex/a", head))
+	equal(t, "the ref", r.git("rev-parse", "refs/wavex/a"), head)
+}
+
 // The processes have neither the mark nor the environment of the request that starts them: they outlive its attempt,
 // and the hooks of later requests get their environment.
 func TestCoprocessesHaveNoAttempt(t *testing.T) {

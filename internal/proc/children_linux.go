@@ -26,6 +26,9 @@ type children struct {
 
 	mu   sync.Mutex
 	live map[*Process]bool // from before the fork until it is reaped
+	// forks takes what the forking thread does; nil while no process lives. All fork on this thread, because the kernel
+	// kills a process when the thread ends that forked it, and gives it to the first thread, as if it were an orphan.
+	forks chan func()
 
 	// orphansMu must be held while reading and reaping the orphans. While it is held no orphan
 	// leaves the list, so the list is exact and the pids are not reused.
@@ -68,13 +71,25 @@ func childrenFile() string {
 func (b *children) start(p *Process) error {
 	p.ticks, p.limit = bootTicks(), rand.Uint64N(1<<62)
 	b.mu.Lock()
+	if b.forks == nil {
+		b.forks = make(chan func())
+		go onOtherThread(b.forks)
+	}
 	b.live[p] = true
+	forks := b.forks
 	b.mu.Unlock()
-	pid, err := fork(p.cmd)
+	var pid int
+	var err error
+	done := make(chan struct{})
+	forks <- func() {
+		pid, err = fork(p.cmd)
+		close(done)
+	}
+	<-done
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil {
-		delete(b.live, p)
+		b.remove(p)
 		return err
 	}
 	p.pid = pid
@@ -94,9 +109,17 @@ func (b *children) reap(p *Process) Exit {
 	p.reaped = true
 	p.mu.Unlock()
 	b.mu.Lock()
-	delete(b.live, p)
+	b.remove(p)
 	b.mu.Unlock()
 	return e
+}
+
+// remove forgets p. The caller must hold mu.
+func (b *children) remove(p *Process) {
+	if delete(b.live, p); len(b.live) == 0 {
+		close(b.forks)
+		b.forks = nil
+	}
 }
 
 // orphanPIDs returns the children of the first thread: orphans, and processes that other code in this

@@ -66,6 +66,27 @@ func TestReaper(t *testing.T) {
 		wantSwept(t, b.Wait(), 0)
 	})
 	t.Run("a daemon without a mark and a limit of one of two", testUnsure)
+	t.Run("a process whose starter's thread ends", func(t *testing.T) {
+		var p *Process
+		starts, thread := make(chan func(), 1), make(chan string)
+		starts <- func() {
+			runtime.LockOSThread() // it ends with this goroutine
+			p = start(t, Spec{Argv: []string{"cat"}, Stdin: true})
+			thread <- procPath(os.Getpid(), "task/"+strconv.Itoa(unix.Gettid()))
+		}
+		close(starts)
+		go onOtherThread(starts)
+		path := <-thread
+		await(t, "the end of the thread", func() bool { _, err := os.Stat(path); return err != nil })
+		_, _ = io.WriteString(p.Stdin, "alive\n")
+		_ = p.Stdin.Close()
+		if out, _ := io.ReadAll(p.Stdout); string(out) != "alive\n" {
+			t.Errorf("it printed %q", out)
+		}
+		if e := p.Wait(); e.Code != 0 || e.Signal != "" {
+			t.Errorf("ended with %d %q, want 0", e.Code, e.Signal)
+		}
+	})
 	t.Run("a child that is not ours", func(t *testing.T) {
 		// Other code in this process may run commands; they are not orphans.
 		c := exec.CommandContext(t.Context(), "cat")
@@ -100,6 +121,14 @@ func TestReaper(t *testing.T) {
 			t.Errorf("unreaped processes: %v", allChildren.live)
 		}
 	})
+}
+
+// A process whose status other code has taken did not succeed.
+func TestLostStatus(t *testing.T) {
+	t.Parallel()
+	if e := reap(os.Getpid()); e.Code != -1 { // which is no child
+		t.Errorf("ended with %d, want -1", e.Code)
+	}
 }
 
 func containment(t *testing.T) {

@@ -26,13 +26,15 @@ func fork(c *exec.Cmd) (pid int, err error) {
 	return 0, err
 }
 
-// reap reaps a process that has exited, and returns how it ended.
+// reap reaps a process that has exited, and returns how it ended: with -1 if other code has taken its status.
 func reap(pid int) Exit {
 	var ws unix.WaitStatus
-	for {
-		if _, err := unix.Wait4(pid, &ws, 0, nil); err != unix.EINTR {
-			break
-		}
+	err := error(unix.EINTR)
+	for err == unix.EINTR {
+		_, err = unix.Wait4(pid, &ws, 0, nil)
+	}
+	if err != nil {
+		return Exit{Code: -1}
 	}
 	e := Exit{Code: ws.ExitStatus()}
 	if ws.Signaled() {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,27 +20,22 @@ type platform struct {
 	kills int64  // machineKills shortly before the launch
 }
 
-// pinned runs f on a thread that is locked until f returns, and that is not the first one: see
-// children.
-func pinned(f func()) {
+// onOtherThread calls functions on a thread that it locks, and that is not the first one: see children.
+func onOtherThread(all <-chan func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if unix.Gettid() != os.Getpid() {
-		f()
-		return
+	if unix.Gettid() == os.Getpid() {
+		var other sync.WaitGroup
+		other.Go(func() { onOtherThread(all) })
+		other.Wait()
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		pinned(f)
-	}()
-	<-done
+	for f := range all {
+		f()
+	}
 }
 
 // launch forks. The process gets its own group, and SIGKILL or, with endsOnTerm, SIGTERM from the
-// kernel when wavex dies. The kernel sends that signal when the forking thread ends. The runtime
-// ends a thread only if a goroutine returns while locked to it; code of wavex must never do that.
-// A locked thread for each process would cost as much as the fork.
+// kernel when wavex dies.
 func (p *Process) launch() error {
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if p.endsOnTerm {
@@ -51,9 +47,7 @@ func (p *Process) launch() error {
 		p.cmd.SysProcAttr.UseCgroupFD, p.cmd.SysProcAttr.CgroupFD = true, int(e.fd.Fd())
 	}
 	p.kills = allChildren.kills.recent()
-	var err error
-	pinned(func() { err = allChildren.start(p) })
-	return err
+	return allChildren.start(p)
 }
 
 // awaitExit returns when the process has exited. It does not reap it.
