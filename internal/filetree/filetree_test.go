@@ -157,6 +157,28 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// The rules above a project that is a folder of its repository hold in it, as they were before.
+func TestRulesAbove(t *testing.T) {
+	t.Parallel()
+	top := testrepo.Repo(t, testrepo.Files{".gitignore": "/sub/deep/dist/\n*.log\nold\n", "x": "1",
+		"sub/.gitignore": "*.tmp\n", "sub/deep/a": "1", "sub/deep/.gitignore": "!kept.log\n"})
+	dir, l, s := filepath.Join(top, "sub", "deep"), &filetree.Lister{}, store(t)
+	was, inGit, err := l.First(t.Context(), dir, os.Environ())
+	testrepo.Must(t, err)
+	s.Keep(dir, was, inGit, func([]byte) bool { return false })
+	kept, err := l.Put(s, was)
+	testrepo.Must(t, err)
+	was, err = s.Get(kept)
+	testrepo.Must(t, err)
+	if out, err := shell(dir, "mkdir dist b; echo > dist/x; echo > b/x.log; echo > kept.log; echo > y.tmp; echo > y; "+
+		"echo > old; echo y >> ../../.gitignore; rm ../.gitignore; echo > ../../x"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if got := changes(t, l, s, dir, was); got != "+kept.log +y" {
+		t.Errorf("the changes are %q", got)
+	}
+}
+
 // Below a symbolic link the files are those of the directory that it names, and a copy is never the directory itself.
 func TestLinkedRoot(t *testing.T) {
 	t.Parallel()

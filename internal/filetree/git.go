@@ -21,6 +21,13 @@ import (
 // ignoredState marks a file or directory that git ignores, and whose content does not count.
 const ignoredState = State("ignored")
 
+// above names the place of the directory in its repository, with belowState and a path, if it is not the top. Names of
+// the tree that begin with it are of the .gitignore files above the directory. They do not change.
+const (
+	above      = ".."
+	belowState = "below "
+)
+
 // git returns the output of a git command that reads, to which it gives in. Programs that the configuration names do
 // not run. An exit code above 1 is an error.
 func git(ctx context.Context, dir string, env []string, in string, args ...string) (string, error) {
@@ -71,7 +78,19 @@ func gitTree(ctx context.Context, root string, env []string) (Tree, map[string]b
 	}
 	maps.DeleteFunc(t, func(name string, _ State) bool { return isOwn(name) })
 	t["."] = ignoredState // the mark of a repository, whose rules hold
-	return t, blobs, nil
+	if exists(filepath.Join(root, ".git")) {
+		return t, blobs, nil
+	}
+	prefix, err := git(ctx, root, env, "", "rev-parse", "--show-prefix")
+	prefix = strings.TrimSuffix(prefix, "\n")
+	t[above] = State(belowState + prefix)
+	for depth := range strings.Count(prefix, "/") {
+		name := strings.Repeat(above+"/", depth+1) + ".gitignore"
+		if exists(filepath.Join(root, filepath.FromSlash(name))) {
+			t[name] = ""
+		}
+	}
+	return t, blobs, err
 }
 
 // HasRepository reports whether a directory may be in a git checkout: it or a folder above it has a .git that git takes
@@ -109,13 +128,17 @@ func IsRepository(dot string) bool {
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
-// rules are the .gitignore files of a tree, in a repository of their own.
-type rules struct{ dir string }
+// rules are the .gitignore files of a tree, and those above it, in a repository of their own.
+type rules struct {
+	dir    string
+	prefix string // the place of the tree in the repository: "a/b/"; "": its top
+}
 
 func newRules(t Tree, contents func(State) ([]byte, error)) (*rules, error) {
-	r := &rules{}
+	r := &rules{prefix: strings.TrimPrefix(string(t[above]), belowState)}
 	for name, state := range t {
-		if t["."] == "" || path.Base(name) != ".gitignore" || state.Digest() == "" {
+		local := filepath.FromSlash(path.Join(r.prefix, name))
+		if t["."] == "" || path.Base(name) != ".gitignore" || state.Digest() == "" || !filepath.IsLocal(local) {
 			continue
 		}
 		text, err := contents(state)
@@ -128,7 +151,7 @@ func newRules(t Tree, contents func(State) ([]byte, error)) (*rules, error) {
 				return nil, err
 			}
 		}
-		at := filepath.Join(r.dir, "tree", filepath.FromSlash(name))
+		at := filepath.Join(r.dir, "tree", local)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, text, 0o600)); err != nil {
 			r.remove()
 			return nil, err
@@ -149,15 +172,18 @@ func (r *rules) ignore(ctx context.Context, env, names []string) (map[string]boo
 		return nil, err
 	}
 	// A rule for directories matches the files in them.
-	ask := strings.Join(names, "\x00") + "\x00" + strings.Join(names, "/x\x00") + "/x\x00"
-	out, err := git(ctx, filepath.Join(r.dir, "tree"), env, ask, "--git-dir="+at, "--work-tree=.", "check-ignore", "-z",
-		"--no-index", "--stdin")
+	var ask strings.Builder
+	for _, name := range names {
+		ask.WriteString(r.prefix + name + "\x00" + r.prefix + name + "/x\x00")
+	}
+	out, err := git(ctx, filepath.Join(r.dir, "tree"), env, ask.String(), "--git-dir="+at, "--work-tree=.",
+		"check-ignore", "-z", "--no-index", "--stdin")
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]bool{}
 	for _, name := range splitNUL(out) {
-		all[strings.TrimSuffix(name, "/x")] = true
+		all[strings.TrimSuffix(strings.TrimPrefix(name, r.prefix), "/x")] = true
 	}
 	return all, nil
 }

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -83,8 +84,10 @@ func (l *Lister) walk(ctx context.Context, root string, was Tree,
 		}
 		todo = slices.DeleteFunc(w.dirs, func(name string) bool { return out[name] })
 	}
-	if was["."] != "" {
-		w.t["."] = was["."]
+	for name, state := range was {
+		if name == "." || name == above || strings.HasPrefix(name, above+"/") {
+			w.t[name] = state
+		}
 	}
 	return w.t, nil
 }
