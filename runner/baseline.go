@@ -168,8 +168,8 @@ func (b baseline) changed(dir string, files []plan.File) (paths []string, digest
 	return paths, digests
 }
 
-// FileDigest identifies the content at path: the content of a file, the names and contents below a
-// directory, or the target of a broken link. It returns "" if path does not exist.
+// FileDigest identifies the content at path: the content of a file and whether it is executable, the names and contents
+// below a directory, or the target of a broken link. It returns "" if path does not exist.
 func FileDigest(dir, path string) string {
 	p := filepath.FromSlash(path)
 	if !filepath.IsAbs(p) {
@@ -188,8 +188,11 @@ func FileDigest(dir, path string) string {
 		return "special " + info.Mode().Type().String()
 	}
 	sum, err := safefile.Digest(safefile.Open(p))
-	if err != nil {
+	switch {
+	case err != nil:
 		return "unreadable"
+	case info.Mode()&0o111 != 0:
+		return "exec " + sum
 	}
 	return sum
 }
@@ -206,7 +209,9 @@ func treeDigest(root string) string {
 		rel, _ := filepath.Rel(root, p) // p is in root
 		fmt.Fprintf(h, "%s\x00%s\x00", filepath.ToSlash(rel), d.Type())
 		if d.Type().IsRegular() {
-			return hashFile(h, p)
+			sum, err := safefile.Digest(safefile.Open(p))
+			_, _ = io.WriteString(h, sum)
+			return err
 		}
 		return nil
 	})
@@ -214,14 +219,4 @@ func treeDigest(root string) string {
 		return "unreadable"
 	}
 	return "tree " + hex.EncodeToString(h.Sum(nil))
-}
-
-func hashFile(h io.Writer, path string) error {
-	f, err := safefile.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }() // read only: nothing to lose
-	_, err = io.Copy(h, f)
-	return err
 }

@@ -59,9 +59,9 @@ func classifyWork(w work) classification {
 	case reason != "":
 		return classification{outcome: Wrong, reason: reason, detail: detail}
 	case missing && len(w.denials) > 0 && (len(w.checks) == 0 || anyDenied(w.denials, EditTool, CommandTool)):
-		return classification{outcome: Denied, reason: denialReason(w.denials) + "; no declared file changed"}
+		return classification{outcome: Denied, reason: denialReason(w.denials) + "; the declared files are unchanged"}
 	case missing:
-		reason = "no declared file changed: " + strings.Join(promised, ", ")
+		reason = "the declared files are unchanged: " + strings.Join(promised, ", ")
 		if w.vacuous {
 			reason += "; the checks passed before the attempt already"
 		}

@@ -609,7 +609,7 @@ func TestNothingChanged(t *testing.T) {
 	b := setup(t, runnertest.StandIn(runnertest.Idles))
 	must(os.WriteFile(filepath.Join(b.dir, "a.txt"), nil, 0o600))
 	b.req.Files = []plan.File{{Path: "a.txt", Action: "modify"}}
-	if r := b.attempt(t.Context()); r.Outcome != runner.Wrong || r.Reason != "no declared file changed: a.txt" {
+	if r := b.attempt(t.Context()); r.Outcome != runner.Wrong || r.Reason != "the declared files are unchanged: a.txt" {
 		t.Errorf("it is %s: %s", r.Outcome, r.Reason)
 	}
 	checked := setup(t, b.Agent)
@@ -727,7 +727,7 @@ func TestCommandTasks(t *testing.T) {
 		{shell: "echo made > made.txt", checks: []plan.Check{{File: "made.txt"}}, want: runner.Done,
 			adjust: func(r *runner.Request) { r.Files = []plan.File{{Path: "made.txt", Action: "create"}} }},
 		{shell: "true", want: runner.Done},
-		{shell: "test -d .", want: runner.Wrong, reason: "no declared file changed: made.txt",
+		{shell: "test -d .", want: runner.Wrong, reason: "the declared files are unchanged: made.txt",
 			adjust: func(r *runner.Request) { r.Files = []plan.File{{Path: "made.txt", Action: "create"}} }},
 		{shell: "echo why; exit 3", want: runner.Wrong, reason: "exit code is 3"},
 		{shell: "kill -9 $$", want: runner.Wrong, reason: "SIGKILL"},

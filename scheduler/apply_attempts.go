@@ -108,7 +108,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 		t.Turn = nil // its work was checked
 	}
 	t.noteResult(r, b.Status == event.Verified)
-	t.Edited = t.Edited || r.Edited()
+	t.Edited = r.Edited()
 	t.redBefore = t.redBefore || len(r.Checks) > 0 && !r.Vacuous && !r.Unmeasured
 	t.Stuck, t.NotBefore, t.Continue = b.Stuck, b.NotBefore, b.Continue
 	s.delayTask(i, b.NotBefore)

@@ -29,6 +29,7 @@ func (s *State) evidence(reviewed bool) []event.Evidence {
 	for _, a := range s.Added {
 		e.origin[a.ID] = a.Origin
 	}
+	e.edited = slices.ContainsFunc(s.Tasks, func(t Task) bool { return t.Edited })
 	for i := range s.Tasks {
 		if s.IsAllowed(i) {
 			r := event.Evidence{Task: s.Plan.Tasks[i].ID, Basis: event.Allowed, Kind: event.Assumption,
@@ -84,6 +85,7 @@ func (s *State) criterionEvidence(c *event.Criterion) event.Evidence {
 type taskEvidence struct {
 	s        *State
 	reviewed bool                        // a thorough review has passed
+	edited   bool                        // a task changed files
 	own      map[string][]event.Evidence // rows of criteria by task; "": of the plan
 	origin   map[string]string           // of the tasks that the run added
 }
@@ -120,7 +122,7 @@ func (e *taskEvidence) of(i int) event.Evidence {
 	if flaky != "" {
 		return asked(seen, event.Changed, "its check failed and passed on the same files: "+flaky)
 	}
-	if len(p.Verify) > 0 && t.failedBefore() {
+	if len(p.Verify) > 0 && t.failedBefore() && (t.Edited || !last.Vacuous) {
 		return row(event.Proven, kind, "")
 	}
 	if c := showing(e.own[p.ID]); c != nil {
@@ -141,8 +143,8 @@ func (e *taskEvidence) of(i int) event.Evidence {
 		return asked(seen, event.Changed, "its checks were not made before the task")
 	case t.Edited:
 		return asked(seen, event.Changed, "it changed files, and nobody looked at them")
-	case e.reviewed && hasDeclaredFile(last):
-		return row(event.Reviewed, event.Observation, "nothing was changed")
+	case e.reviewed, e.edited && (t.redBefore || len(p.Verify)+len(plan.Written(p.Files)) == 0):
+		return asked(e.reviewed, event.Nothing, "nothing was changed")
 	}
 	return row(event.Unproven, event.Assumption, "nothing was changed")
 }
@@ -201,16 +203,6 @@ func checksKind(checks []plan.Check) (kind string) {
 		kind = event.Observation
 	}
 	return kind
-}
-
-// hasDeclaredFile reports whether a declared file was there at the end of an attempt.
-func hasDeclaredFile(r *runner.Result) bool {
-	for _, digest := range r.Digests {
-		if digest != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // isReviewedLightly reports whether a light review has looked at a wave and found no blocker.

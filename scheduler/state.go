@@ -36,7 +36,7 @@ type Task struct {
 	Turn      *runner.Turn // the last turn, whose work is not checked yet; nil: none
 
 	Commit        string         // commit of its work, with isolation; "" before
-	Edited        bool           // an attempt at it changed files, see runner.Result.Edited
+	Edited        bool           // its last attempt changed files, see runner.Result.Edited
 	Last          *runner.Result // of the last attempt; nil before
 	lastAttempt   int            // the attempt of Last
 	Advice        *counsel.Verdict

@@ -19,7 +19,7 @@ type suite struct {
 
 // These are the test runners whose outputs are read.
 var suites = []suite{
-	{"go test -v", `(?m)^=== RUN  `, ``},
+	{"go test -v", `(?m)^(?:=== RUN  |\{.*"Action":"run")`, ``},
 	{"go test", `(?m)^(?:ok  \t\S+\t(?:\(cached\)|[\d.]+s)(?:\tcoverage: .*)?|FAIL\t\S+.*)$`,
 		`(?m)^(?:\?   \t\S+\t\[no test files\]|ok  \t.*\[no tests to run\]|testing: warning: no tests to run)$`},
 	{"pytest", `(?m)^=* ?\d+ (?:passed|failed|skipped|xfailed|xpassed|errors?)\b.* in [\d.]+s`,
@@ -28,8 +28,8 @@ var suites = []suite{
 	{"cargo test", `(?m)^test result: \w+\. (?:[1-9]\d* passed|0 passed; [1-9])`,
 		`(?m)^(?:running 0 tests$|test result: ok\. 0 passed; 0 failed)`},
 	{"node --test", `(?m)^(?:#|ℹ) tests [1-9]`, `(?m)^(?:#|ℹ) tests 0$`},
-	{"jest", `(?m)^Tests: +.*\b[1-9]\d* (?:passed|failed)`, `(?m)^No tests found`},
-	{"vitest", `(?m)^ *Tests  .*\b[1-9]\d* (?:passed|failed)`, `(?m)^ *No test files found`},
+	{"jest", `(?m)^Tests: +.*\b\d+ (?:passed|failed)\b.*\b[1-9]\d* total`, `(?m)^No tests found`},
+	{"vitest", `(?m)^ *Tests  .*\b\d+ (?:passed|failed)\b.*\([1-9]\d*\)`, `(?m)^ *No test files found`},
 	{"mocha", `(?m)^ *[1-9]\d* (?:passing|failing)\b`, `(?m)^ *0 passing\b`},
 	{"rspec", `(?m)^[1-9]\d* examples?, `, `(?m)^0 examples, `},
 	{"phpunit", `(?m)^(?:OK \([1-9]|Tests: [1-9])`, `(?m)^No tests executed`},

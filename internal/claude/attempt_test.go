@@ -148,8 +148,8 @@ func TestAgentFailures(t *testing.T) {
 				}
 			}},
 		{name: "promised, nothing changed", steps: then(prints(initLine, resultGood), step{EOF: true}),
-			adjust: func(b *fixture) { b.req.Files = promise }, want: runner.Wrong, reason: "no declared file changed: made.txt",
-			priced: "result"},
+			adjust: func(b *fixture) { b.req.Files = promise }, want: runner.Wrong,
+			reason: "the declared files are unchanged: made.txt", priced: "result"},
 		{name: "says failure", steps: then(prints(initLine,
 			with(resultGood, "all done", `no\n---LOOP_STATUS---\nEXIT_SIGNAL: false\nCRITERIA: {\"x\": false}\n---END_STATUS---`)), step{EOF: true}), want: runner.Wrong, reason: "unmet: x", priced: "result"},
 

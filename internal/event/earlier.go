@@ -29,8 +29,7 @@ type EarlierTask struct {
 	Commit string `json:"commit,omitempty"`
 }
 
-// UpToDate divides the tasks that a verification looked at. Tasks that it does not name are still
-// undecided, because the run was stopping.
+// UpToDate divides the tasks that a verification looked at. Others are undecided, because the run was stopping.
 type UpToDate struct {
 	Tasks []string  `json:"tasks"`         // completed without an attempt, in plan order
 	Due   []DueTask `json:"due,omitempty"` // run again

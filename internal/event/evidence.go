@@ -15,6 +15,7 @@ const (
 	Kept     Basis = "kept"     // it passed before the work and passes after it: that proves no task
 	Empty    Basis = "empty"    // its checks passed without a test that ran
 	Changed  Basis = "changed"  // it changed files, and only its author has seen them
+	Nothing  Basis = "nothing"  // it changed nothing, and promised nothing or others did it
 	Accepted Basis = "accepted" // a person accepts it without evidence
 	Allowed  Basis = "allowed"  // the task failed, and its group allows that; nothing is shown
 	Unproven Basis = "unproven"

@@ -54,7 +54,6 @@ var once = []struct {
 	}},
 	{"the digest of a file", `io\.Copy\(h\w*, f\)`, map[string]string{
 		"internal/safefile/safefile.go": "of a file",
-		"runner/baseline.go":            "of a folder, with all its files",
 	}},
 	{"the costs of attempts from their events", `case event\.AttemptEnded:\n(.*\n){0,5}?.*\.Cost\b`, map[string]string{
 		"scheduler/priority.go": "it learns from runs of other plans, as apply does from the own one",

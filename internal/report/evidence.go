@@ -11,8 +11,8 @@ import (
 )
 
 // bases orders the bases of evidence, those that call for attention first.
-var bases = []event.Basis{event.Unproven, event.Accepted, event.Allowed, event.Rests, event.Empty, event.Kept,
-	event.Changed, event.Proven, event.Ran, event.Reviewed, event.Judged}
+var bases = []event.Basis{event.Unproven, event.Accepted, event.Allowed, event.Rests, event.Nothing, event.Empty,
+	event.Kept, event.Changed, event.Proven, event.Ran, event.Reviewed, event.Judged}
 
 // maxEvidenceLines bounds the lines that a text has.
 const maxEvidenceLines = 20

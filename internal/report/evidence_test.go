@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"wavex/internal/event"
+	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
 	"wavex/runner"
@@ -14,6 +15,7 @@ import (
 func TestUnprovenTask(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "", reporttest.Tasks{{"T-001", "Do it", nil}, {"T-002", "Do that", nil}})
+	s.S.Plan.Tasks[1].Files = []plan.File{{Path: "that.go"}}
 	s.StartRun(reporttest.Config()).StartWave(1)
 	edited := reporttest.PassingResult(1000)
 	edited.Changed = []string{"it.go"}

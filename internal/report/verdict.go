@@ -93,9 +93,13 @@ func VerdictOf(s *scheduler.State) Verdict {
 // that only its author saw, or that is hard to undo and was not run; 2 for an accepted assumption.
 func (v *Verdict) weighEvidence(rows []event.Evidence) (caution int) {
 	kinds, bases, unseen := map[string]int{}, map[event.Basis]int{}, []string(nil)
+	doubtful := []event.Basis{event.Rests, event.Nothing, event.Empty, event.Kept, event.Changed}
 	for _, r := range rows {
 		if bases[r.Basis]++; r.Basis != event.Allowed {
 			kinds[r.Kind]++
+		}
+		if r.Criterion == "" && slices.Contains(doubtful, r.Basis) {
+			unseen = append(unseen, textfmt.Line(DisplayID(r.Task))+": "+textfmt.Line(r.Why))
 		}
 	}
 	for _, kind := range evidenceOrder {
@@ -106,11 +110,6 @@ func (v *Verdict) weighEvidence(rows []event.Evidence) (caution int) {
 	if n := bases[event.Accepted] + bases[event.Unproven]; n > 0 {
 		caution = 2
 		v.Risks = append(v.Risks, "nothing shows "+Plural(n, "thing that was accepted", "things that were accepted"))
-	}
-	for _, r := range rows {
-		if r.Criterion == "" && slices.Contains([]event.Basis{event.Rests, event.Empty, event.Kept, event.Changed}, r.Basis) {
-			unseen = append(unseen, textfmt.Line(DisplayID(r.Task))+": "+textfmt.Line(r.Why))
-		}
 	}
 	if n := len(unseen); n > 0 {
 		caution = max(caution, 1)

@@ -74,7 +74,7 @@ func Attempts(t *testing.T, factory func(t *testing.T, s Scenario) runner.Runner
 		{"wrong: a command check fails", Works, func(r *runner.Request) { r.Checks = []plan.Check{{Run: "exit 3"}} },
 			runner.Wrong, cent, "exit 3: exit code 3"},
 		{"wrong: nothing changed", Idles, func(r *runner.Request) { r.Files = promised }, runner.Wrong, cent,
-			"no declared file changed: made.txt"},
+			"the declared files are unchanged: made.txt"},
 		{"timed out", Hangs, func(r *runner.Request) { r.Settings.Timeout = 2 * time.Second }, runner.TimedOut, cent, "2s"},
 		{"stalled", Hangs, func(r *runner.Request) { r.Settings.IdleTimeout = 2 * time.Second }, runner.Stalled, cent, "2s"},
 		{"denied", Denied, func(r *runner.Request) { r.Checks = made }, runner.Denied, cent, "Bash(make it)"},
