@@ -47,14 +47,6 @@ type TurnRequest struct {
 	Output json.RawMessage `json:"output,omitempty"`
 }
 
-// Spare is a process of an agent that waits for the prompt of one attempt.
-type Spare interface {
-	// Run starts the process. It returns when the attempt has taken it, or when ctx has ended and
-	// the process is gone; cost is then the cost of the process in micro-dollars. It is called at
-	// most once, from any goroutine.
-	Run(ctx context.Context) (cost budget.USD, used bool)
-}
-
 // TurnResult describes the end of a turn. Its texts may hold secrets.
 type TurnResult struct {
 	Outcome Outcome `json:"outcome"`          // Done means only that there is work to verify

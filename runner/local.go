@@ -118,6 +118,13 @@ func (t *attempt) run(ctx context.Context) classification {
 		return classification{outcome: Broken, reason: exhaustion.Text(err)}
 	}
 	t.env = t.Environ(t.turn.Env)
+	if t.turn.Policy.DeniesPush() {
+		temp := proc.Getenv(t.env, "TMPDIR")
+		if t.Wall.Strict() {
+			temp = "/tmp" // its own
+		}
+		maps.Copy(t.turn.Env, withoutPush(t.env, temp))
+	}
 	before, err := t.openBaseline(ctx)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {

@@ -429,6 +429,39 @@ func TestClosedPathsOfATurn(t *testing.T) {
 	}
 }
 
+// An agent that may not push has settings of git beside those of the plan. Its checks have those of the plan alone.
+func TestPushesOfATurn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		deny []string
+		want map[string]string
+	}{
+		{nil, map[string]string{"GIT_CONFIG_COUNT": "5", "GIT_CONFIG_KEY_1": "credential.helper", "GIT_CONFIG_VALUE_1": "",
+			"GIT_CONFIG_VALUE_4": "file:///t/", "GIT_ASKPASS": "", "GIT_TERMINAL_PROMPT": "0"}},
+		{[]string{}, map[string]string{"GIT_CONFIG_COUNT": "1"}},
+	} {
+		var env map[string]string
+		b := setup(t, agentFunc(func(r runner.TurnRequest) runner.TurnResult {
+			env = r.Env
+			return runner.TurnResult{Outcome: runner.Done}
+		}))
+		b.req.Env = map[string]string{"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "c",
+			"TMPDIR": "/t"}
+		b.req.Settings.PolicyDeny, b.req.Checks = c.deny, []plan.Check{{Run: `test "$GIT_CONFIG_COUNT" = 1`}}
+		if r := b.attempt(t.Context()); r.Outcome != runner.Done || env["GIT_CONFIG_KEY_0"] != "a.b" {
+			t.Errorf("%s: %s; %v", r.Outcome, r.Reason, env)
+		}
+		for name, want := range c.want {
+			if got, is := env[name]; got != want || !is {
+				t.Errorf("deny %q: %s is %q, want %q", c.deny, name, got, want)
+			}
+		}
+		if _, is := env["GIT_ASKPASS"]; is != (c.deny == nil) {
+			t.Errorf("deny %q: the variables are %v", c.deny, env)
+		}
+	}
+}
+
 // A command that printed nothing leaves no folder, also if its checks waited.
 func TestWaitingLeavesNoFolder(t *testing.T) {
 	t.Parallel()
@@ -466,7 +499,8 @@ func TestTurnRequest(t *testing.T) {
 		return runner.TurnResult{Outcome: runner.Done, Contained: true}
 	}))
 	b.Rehearsal = true
-	b.req.Cap, b.req.FullPrompt, b.req.Settings.MaxTurns = 7, "do it again", 3
+	b.req.Cap, b.req.FullPrompt = 7, "do it again"
+	b.req.Settings = plan.Settings{MaxTurns: 3, PolicyDeny: []string{"curl"}}
 	b.req.Env = map[string]string{"WAVEX_SLOT": "not mine", "WAVEX_PORT_BASE": "20000"}
 	b.req.Checks = []plan.Check{{Run: `test "$WAVEX_REHEARSE" = ` + filepath.Join(b.logs, loop.RehearseFile)}}
 	if r := b.attempt(t.Context()); r.Outcome != runner.Done || r.Session != b.req.Session {
@@ -477,7 +511,8 @@ func TestTurnRequest(t *testing.T) {
 		FullPrompt: "do it again", Session: b.req.Session, Cap: 7, Checks: b.req.Checks,
 		Env: map[string]string{"WAVEX_RUN": b.req.Run, "WAVEX_ATTEMPT": mark, "WAVEX_TASK": "T-001", "WAVEX_SLOT": "2",
 			"WAVEX_PORT_BASE": "20000", "WAVEX_REHEARSE": filepath.Join(b.logs, loop.RehearseFile)},
-		Settings: plan.Settings{MaxTurns: 3, Timeout: runner.DefaultTimeout, IdleTimeout: runner.DefaultIdleTimeout}}
+		Settings: plan.Settings{MaxTurns: 3, Timeout: runner.DefaultTimeout, IdleTimeout: runner.DefaultIdleTimeout,
+			PolicyDeny: []string{"curl"}}}
 	if want.Policy = got.Policy; want.Policy.Root != b.dir || len(want.Policy.Closed) == 0 {
 		t.Errorf("the turn's policy is %+v", got.Policy)
 	}

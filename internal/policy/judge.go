@@ -18,10 +18,8 @@ import (
 
 // New returns a Judge with the rules of an attempt. It reads the file system to follow symbolic links.
 func New(r Rules) Judge {
-	j := &judge{rules: r, deny: parsePatterns(r.Deny), ask: parsePatterns(r.Ask), repeats: newRepeats(r.Repeat)}
-	j.root = slashed(r.Root)
-	j.realRoot = resolve("/", strings.TrimPrefix(j.root, "/"), 0)
-	j.inRoot = folded(j.root, j.realRoot)
+	j := &judge{rules: r, root: spellings(r.Root), deny: parsePatterns(r.Deny), ask: parsePatterns(r.Ask),
+		repeats: newRepeats(r.Repeat)}
 	for _, dir := range r.Temp {
 		j.temp = append(j.temp, spellings(dir)...)
 	}
@@ -46,14 +44,13 @@ func New(r Rules) Judge {
 
 // judge is a Judge.
 type judge struct {
-	rules          Rules
-	root, realRoot string   // Rules.Root, and the same without symbolic links
-	inRoot         []string // both, for under
-	temp           []string // directories for temporary files
-	files          []string // files that the task declares, or that a permission rule of the plan allows to edit
-	zones          []zone
-	deny, ask      patterns
-	repeats        *repeats
+	rules     Rules
+	root      []string // the spellings of Rules.Root
+	temp      []string // directories for temporary files
+	files     []string // files that the task declares, or that a permission rule of the plan allows to edit
+	zones     []zone
+	deny, ask patterns
+	repeats   *repeats
 }
 
 // zone is a closed path.
@@ -86,9 +83,7 @@ func (j *judge) decide(c Call) (d Decision) {
 	case slices.Contains(editingTools, c.Tool):
 		d = j.edit(c)
 	case RunsCommand(c.Tool):
-		var inCommand []string
-		d, inCommand = j.command(gjson.GetBytes(c.Input, "command").Str)
-		asked = append(asked, inCommand...)
+		d, asked = j.command(gjson.GetBytes(c.Input, "command").Str, asked)
 	}
 	if d.Act == Pass && len(asked) > 0 {
 		d = Decision{Act: Ask, Rule: asked[0], Target: Target(c), Others: strings.Join(asked[1:], "\n")}
@@ -105,17 +100,14 @@ func denial(rule, target, reason string) Decision {
 
 // edit decides on a call of an editing tool.
 func (j *judge) edit(c Call) Decision {
-	to := gjson.GetBytes(c.Input, "file_path").Str
-	if c.Tool == "NotebookEdit" {
-		to = gjson.GetBytes(c.Input, "notebook_path").Str
-	}
+	to := cmp.Or(gjson.GetBytes(c.Input, "file_path").Str, gjson.GetBytes(c.Input, "notebook_path").Str)
 	if to == "" {
 		return Decision{Act: Pass}
 	}
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(cmp.Or(c.Dir, j.rules.Dir), to)
 	}
-	all := j.spellings(slashed(to))
+	all := spellings(to)
 	name := j.name(slashed(to))
 	for _, at := range all {
 		if z := j.closed(at); z != nil {
@@ -127,12 +119,15 @@ func (j *judge) edit(c Call) Decision {
 		return Decision{Act: Pass}
 	}
 	for _, at := range all {
-		if !under(j.inRoot, at) && !under(j.temp, at) && !under(j.files, at) {
+		if !under(j.root, at) && !under(j.temp, at) && !under(j.files, at) {
 			return denial("edits: "+j.rules.Edits, name, name+" is outside of "+j.rules.Root+
 				"; write there, or in a temporary directory")
 		}
 	}
-	if j.rules.Edits == EditsFiles && !j.isDeclared(all) {
+	isDeclared := func(at string) bool {
+		return under(j.files, at) || under(j.temp, at) && !under(j.root, at)
+	}
+	if j.rules.Edits == EditsFiles && !slices.ContainsFunc(all, isDeclared) {
 		names := make([]string, len(j.rules.Files))
 		for i, f := range j.rules.Files {
 			names[i] = j.name(slashed(f))
@@ -147,39 +142,24 @@ func (j *judge) edit(c Call) Decision {
 	return Decision{Act: Pass}
 }
 
-// isDeclared reports whether the task declares a file, in one of its spellings, or if it is in a directory for
-// temporary files.
-func (j *judge) isDeclared(spellings []string) bool {
-	return slices.ContainsFunc(spellings, func(at string) bool {
-		return under(j.files, at) || under(j.temp, at) && !under(j.inRoot, at)
-	})
-}
-
-// command decides on a command line. asked are the patterns of calls in it that a person decides on.
-func (j *judge) command(text string) (d Decision, asked []string) {
-	d.Act = Pass
+// command decides on a command line, and adds the patterns of calls in it that a person decides on to asked.
+func (j *judge) command(text string, asked []string) (Decision, []string) {
+	d := Decision{Act: Pass}
 	if slices.Contains(j.rules.Checks, strings.TrimSpace(text)) {
-		return d, nil
+		return d, asked
 	}
 	eachCommand(text, func(words []string) {
-		if d.Act == Pass {
-			d = j.simple(words)
+		p := j.deny.denying(words)
+		if p != nil && d.Act == Pass &&
+			!slices.ContainsFunc(j.rules.Allowed, func(rule string) bool { return allows(rule, words) }) {
+			d = denial("deny: "+p.text, strings.ReplaceAll(strings.Join(words, " "), unknown, "…"),
+				"the plan denies "+p.text+"; do the task without it, and say in your report if something needs it")
 		}
-		if p := j.ask.denying(words); p != nil && !slices.Contains(asked, p.text) {
+		if p = j.ask.denying(words); p != nil && !slices.Contains(asked, p.text) {
 			asked = append(asked, p.text)
 		}
 	})
 	return d, asked
-}
-
-// simple decides on a simple command.
-func (j *judge) simple(words []string) Decision {
-	p := j.deny.denying(words)
-	if p == nil || slices.ContainsFunc(j.rules.Allowed, func(rule string) bool { return allows(rule, words) }) {
-		return Decision{Act: Pass}
-	}
-	return denial("deny: "+p.text, strings.ReplaceAll(strings.Join(words, " "), unknown, "…"),
-		"the plan denies "+p.text+"; do the task without it, and say in your report if something needs it")
 }
 
 // name returns a path relative to the agent's directory if it is below it.
@@ -255,22 +235,10 @@ func slashed(at string) string { return path.Clean(filepath.ToSlash(at)) }
 // spellings returns an absolute path, and the same without symbolic links if that differs.
 func spellings(at string) []string {
 	at = slashed(at)
-	return compact(at, resolve("/", strings.TrimPrefix(at, "/"), 0))
-}
-
-// spellings is like the function, but quick for paths below Root.
-func (j *judge) spellings(at string) []string {
-	if rel, ok := strings.CutPrefix(at, j.root+"/"); ok {
-		return compact(at, resolve(j.realRoot, rel, 0))
+	if real := resolve("/", strings.TrimPrefix(at, "/"), 0); real != at {
+		return folded(at, real)
 	}
-	return spellings(at)
-}
-
-func compact(at, real string) []string {
-	if real == at {
-		return folded(at)
-	}
-	return folded(at, real)
+	return folded(at)
 }
 
 // maxLinks bounds the symbolic links in one path.

@@ -122,6 +122,10 @@ func TestAsk(t *testing.T) {
 			t.Errorf("Edit of %s: %+v", input, got)
 		}
 	}
+	rules.Ask = append(rules.Ask, "Bash")
+	if got := New(rules).Before(bash("make check")); got.Act != Ask || got.Rule != "Bash" {
+		t.Errorf("a check by a tool about which a person is asked: %+v", got)
+	}
 	fetch := Call{Tool: "WebFetch", Input: []byte(`{"url":"http://x"}`)}
 	if got := New(rules).Before(fetch); got.Act != Ask || got.Target != "http://x" {
 		t.Errorf("WebFetch: %+v", got)
@@ -147,6 +151,26 @@ func TestAllowedCommands(t *testing.T) {
 		rules.Allowed, rules.Checks = []string{c.rule}, []string{"git push --dry-run"}
 		if got := New(rules).Before(bash(c.command)); got.Act != c.want {
 			t.Errorf("%s with %s: %+v", c.command, c.rule, got)
+		}
+	}
+}
+
+// Pushes are denied unless a command of the plan may push.
+func TestDeniesPush(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rules Rules
+		want  bool
+	}{
+		{Rules{Deny: DefaultDeny()}, true}, {Rules{Deny: []string{"curl", "git"}}, true}, {Rules{}, false},
+		{Rules{Deny: []string{"git push -f"}}, false}, {Rules{Deny: DefaultDeny(), Allowed: []string{"Bash"}}, true},
+		{Rules{Deny: DefaultDeny(), Allowed: []string{"Bash(git push origin main)"}}, false},
+		{Rules{Deny: DefaultDeny(), Allowed: []string{"Bash(git:*)"}}, false},
+		{Rules{Deny: DefaultDeny(), Allowed: []string{"Bash(git status)"}, Checks: []string{"make"}}, true},
+		{Rules{Deny: DefaultDeny(), Checks: []string{"make && git -C x push"}}, false},
+	} {
+		if got := c.rules.DeniesPush(); got != c.want {
+			t.Errorf("%+v: %v", c.rules, got)
 		}
 	}
 }

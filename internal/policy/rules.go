@@ -126,6 +126,14 @@ func isTool(s string) bool {
 		(s[0] >= 'A' && s[0] <= 'Z' || strings.HasPrefix(s, "mcp__"))
 }
 
+// DeniesPush reports whether the agent may run git push in no form, not even as a check.
+func (r *Rules) DeniesPush() bool {
+	const push = "git push"
+	return Denied(r.Deny, push) != "" && !slices.ContainsFunc(r.Allowed, func(rule string) bool {
+		return allows(rule, strings.Fields(push)) || strings.HasPrefix(rule, "Bash("+push)
+	}) && !slices.ContainsFunc(r.Checks, func(check string) bool { return Denied([]string{push}, check) != "" })
+}
+
 // Denied returns the first of the patterns that denies a command line, as far as its text tells, or "". It skips
 // patterns that cannot be parsed.
 func Denied(patterns []string, command string) string {
@@ -139,25 +147,18 @@ func Denied(patterns []string, command string) string {
 	return found
 }
 
-// patterns are parsed patterns, by the name of their command.
-type patterns struct {
-	byName map[string][]*Pattern
-	others []*Pattern // whose command is a pattern itself
-	tools  []*Pattern
-}
+// patterns are parsed patterns.
+type patterns struct{ commands, tools []*Pattern }
 
-func parsePatterns(texts []string) patterns {
-	l := patterns{byName: map[string][]*Pattern{}}
+func parsePatterns(texts []string) (l patterns) {
 	for _, text := range texts {
 		p, err := ParsePattern(text)
 		switch {
 		case err != nil: // reported where the plan is read
 		case p.tool != "":
 			l.tools = append(l.tools, &p)
-		case strings.ContainsAny(p.words[0], `*?[\`), p.stem && len(p.words) == 1:
-			l.others = append(l.others, &p)
 		default:
-			l.byName[p.words[0]] = append(l.byName[p.words[0]], &p)
+			l.commands = append(l.commands, &p)
 		}
 	}
 	return l
@@ -179,11 +180,9 @@ func (l *patterns) denying(words []string) *Pattern {
 		return nil
 	}
 	c := splitCommand(words)
-	for _, list := range [][]*Pattern{l.byName[c.words[0]], l.others} {
-		for _, p := range list {
-			if p.matches(c) {
-				return p
-			}
+	for _, p := range l.commands {
+		if p.matches(c) {
+			return p
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ func NewDesk(dir Dir, terminal Terminal, allowed []string, always func(pattern s
 	earlier, _ := dir.all() // an unreadable question is asked again
 	for _, q := range earlier {
 		d.last = max(d.last, number(q.ID))
-		if a, ok := dir.answer(q.ID); ok && (a.Choice == Run || a.Choice == Always) {
+		if a, ok := dir.Answered(q.ID); ok && (a.Choice == Run || a.Choice == Always) {
 			d.allowed = append(d.allowed, q.Pattern)
 		}
 	}
@@ -158,7 +158,7 @@ func (d *Desk) await(ctx context.Context, q Question, answers <-chan Answer) Ans
 		case a := <-answers:
 			return d.dir.settle(q.ID, a)
 		case <-poll.C:
-			if a, ok := d.dir.answer(q.ID); ok {
+			if a, ok := d.dir.Answered(q.ID); ok {
 				return a
 			}
 			if d.isAllowed(q.Pattern) {

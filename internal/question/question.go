@@ -75,7 +75,7 @@ var ErrClosed = errors.New("the question is not open")
 func (d Dir) Open(now time.Time) ([]Question, error) {
 	all, err := d.all()
 	return slices.DeleteFunc(all, func(q Question) bool {
-		_, answered := d.answer(q.ID)
+		_, answered := d.Answered(q.ID)
 		return answered || !now.Before(q.Deadline)
 	}), err
 }
@@ -94,9 +94,6 @@ func (d Dir) Answer(id string, a Answer, now time.Time) error {
 	}
 	return d.write(id, a)
 }
-
-// Answered returns the answer to a question, if it has one.
-func (d Dir) Answered(id string) (a Answer, ok bool) { return d.answer(id) }
 
 // Watch tells the run that a person is there to answer, until release is called.
 func (d Dir) Watch() (release func(), err error) {
@@ -153,8 +150,8 @@ func number(id string) int {
 	return n
 }
 
-// answer returns the answer to a question.
-func (d Dir) answer(id string) (a Answer, ok bool) {
+// Answered returns the answer to a question, if it has one.
+func (d Dir) Answered(id string) (a Answer, ok bool) {
 	text, err := safefile.Read(filepath.Join(string(d), id+answerSuffix), maxFile)
 	return a, err == nil && json.Unmarshal(text, &a) == nil && slices.Contains(Choices, a.Choice)
 }
@@ -162,7 +159,7 @@ func (d Dir) answer(id string) (a Answer, ok bool) {
 // settle records an answer and returns it, or the one that was recorded before.
 func (d Dir) settle(id string, a Answer) Answer {
 	if errors.Is(d.write(id, a), ErrClosed) {
-		a, _ = d.answer(id)
+		a, _ = d.Answered(id)
 	}
 	return a
 }
@@ -182,7 +179,7 @@ func (d Dir) write(id string, a Answer) error {
 		return err
 	}
 	defer func() { _ = l.Close() }()
-	if _, ok := d.answer(id); ok {
+	if _, ok := d.Answered(id); ok {
 		return fmt.Errorf("%s: %w", id, ErrClosed)
 	}
 	return safefile.Replace(filepath.Join(string(d), id+answerSuffix), append(text, '\n'), 0o600, false)

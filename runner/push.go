@@ -1,0 +1,33 @@
+package runner
+
+import (
+	"fmt"
+	"strconv"
+
+	"wavex/internal/proc"
+)
+
+// This file takes pushing from the git of agents. docs/policy.md lists its limits.
+
+// pushAddress begins the addresses to which git pushes instead, a path that cannot exist. Git shows it in its error.
+const pushAddress = "/dev/null/wavex: the plan denies git push: "
+
+// withoutPush returns the variables of an agent whose git neither pushes nor gets passwords. Tests of an agent may push
+// into temp, its own directory for temporary files. env is its environment, whose settings of git stay.
+func withoutPush(env []string, temp string) map[string]string {
+	vars := map[string]string{"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": "",
+		"SSH_ASKPASS_REQUIRE": "never"}
+	n, _ := strconv.Atoi(proc.Getenv(env, "GIT_CONFIG_COUNT")) // git refuses another text
+	set := func(name, value string) {
+		vars[fmt.Sprintf("GIT_CONFIG_KEY_%d", n)], vars[fmt.Sprintf("GIT_CONFIG_VALUE_%d", n)] = name, value
+		n++
+	}
+	set("credential.helper", "") // takes away those before
+	set("url."+pushAddress+".pushInsteadOf", "")
+	if temp != "" { // the longest prefix counts
+		set("url."+temp+"/.pushInsteadOf", temp+"/")
+		set("url.file://"+temp+"/.pushInsteadOf", "file://"+temp+"/")
+	}
+	vars["GIT_CONFIG_COUNT"] = strconv.Itoa(n)
+	return vars
+}
