@@ -153,10 +153,6 @@ func (m *Manager) clearPack(ctx context.Context, name string) error {
 		}
 		made = made && (whole || gone && other == ".rev")
 	}
-	end := lastBytes(name+".pack", m.idSize())
-	if made && end != nil && bytes.HasPrefix(lastBytes(name+".idx", 2*m.idSize()), end) {
-		return nil
-	}
 	whole, err := isWholeFile(name+".pack", m.idSize())
 	switch {
 	case err != nil || whole && made:
@@ -165,23 +161,6 @@ func (m *Manager) clearPack(ctx context.Context, name string) error {
 		return m.g.run(ctx, "index-pack", name+".pack")
 	}
 	return errors.Join(m.setAside(name+".pack"), ignoreGone(os.Remove(name+".idx")), ignoreGone(os.Remove(name+".rev")))
-}
-
-// lastBytes returns the last bytes of a file, or nil if it has fewer or cannot be read.
-func lastBytes(path string, size int) []byte {
-	f, err := safefile.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }() // read only
-	end := make([]byte, size)
-	if _, err = f.Seek(-int64(size), io.SeekEnd); err == nil {
-		_, err = io.ReadFull(f, end)
-	}
-	if err != nil {
-		return nil
-	}
-	return end
 }
 
 // ignoreGone returns err unless it says that a file does not exist: git tidies up meanwhile.
@@ -274,14 +253,7 @@ const indexMark = "DIRC" // with which the index of a checkout begins
 
 // mendCheckout brings back the branch and the index of the user's checkout, which a delivery may have written last.
 func (m *Manager) mendCheckout(ctx context.Context, since time.Time) error {
-	branches := []string{m.state.Branch}
-	if head := symbolicRef(filepath.Join(m.checkout.dir, "HEAD")); head != m.state.Branch {
-		branches = append(branches, head)
-	}
-	for _, branch := range branches {
-		if branch == "" {
-			continue
-		}
+	if branch := symbolicRef(filepath.Join(m.checkout.dir, "HEAD")); branch != "" {
 		if err := m.mendBranch(ctx, branch); err != nil {
 			return err
 		}
@@ -289,7 +261,8 @@ func (m *Manager) mendCheckout(ctx context.Context, since time.Time) error {
 	return m.mendIndex(ctx, since)
 }
 
-// mendBranch sets a branch of the user whose file is damaged or gone to the commit that its log names last.
+// mendBranch sets the branch of the checkout, if its file is damaged or gone, to the commit that its log names last, or
+// else to the last one that the run saw there.
 func (m *Manager) mendBranch(ctx context.Context, branch string) error {
 	path := filepath.Join(m.checkout.common, filepath.FromSlash(branch))
 	text, err := os.ReadFile(path)
@@ -305,30 +278,56 @@ func (m *Manager) mendBranch(ctx context.Context, branch string) error {
 		return err
 	}
 	log, err := os.ReadFile(filepath.Join(m.checkout.common, "logs", filepath.FromSlash(branch)))
-	if err != nil && !damaged { // deleted or renamed, perhaps to one below it, or it has no commit yet
-		return nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if ignoreGone(err) != nil {
 		return err
 	}
-	lines := strings.Split(string(log), "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		ids := strings.SplitN(lines[i], " ", 3)
+	id, err := m.lastLogged(ctx, string(log))
+	if err != nil {
+		return err
+	}
+	name, seen := branchName(branch), m.lastSeen(branch)
+	switch {
+	case id != "":
+		m.warn(fmt.Errorf("the file of branch %s was damaged; it is at %s again, as its log says", name, shortID(id)))
+		return m.g.updateRefs(ctx, branch, id)
+	case seen == "" && !damaged && len(log) == 0: // it has no commit yet
+		return nil
+	case seen == "":
+		return &Error{BadBranch, "the file of branch " + name + " is damaged, and so is its log",
+			"set the branch: git update-ref " + branch + " COMMIT"}
+	}
+	m.warn(fmt.Errorf("the file of branch %s was damaged, and so was its log; it is at %s again, where the run saw it "+
+		"last; git fsck --lost-found finds later commits", name, shortID(seen)))
+	if err := m.g.updateRefs(ctx, branch, seen); err != nil || !m.opts.Record.Delivering || m.state.Forward != nil {
+		return err
+	}
+	return m.beginForward(forward{From: seen, To: m.tip(), Began: m.opts.CutOff}) // it may have ended before the cut
+}
+
+// lastLogged returns the last commit in git's log of a branch that the repository has; "": it has none of them.
+func (m *Manager) lastLogged(ctx context.Context, log string) (string, error) {
+	for _, line := range slices.Backward(strings.Split(log, "\n")) {
+		ids := strings.SplitN(line, " ", 3)
 		if len(ids) < 3 || !isObjectID(ids[0]) || !isObjectID(ids[1]) {
 			continue
 		}
-		if id, err := m.g.resolve(ctx, ids[1]); err != nil || id == "" {
-			if err != nil {
-				return err
-			}
-			continue
+		if id, err := m.g.resolve(ctx, ids[1]); err != nil || id != "" {
+			return id, err
 		}
-		m.warn(fmt.Errorf("the file of branch %s was damaged; it is at %s again, as its log says", branchName(branch),
-			shortID(ids[1])))
-		return m.g.updateRefs(ctx, branch, ids[1])
 	}
-	return &Error{BadBranch, "the file of branch " + branchName(branch) + " is damaged, and so is its log",
-		"set the branch: git update-ref " + branch + " COMMIT"}
+	return "", nil
+}
+
+// lastSeen returns the commit at which the run saw a branch of the user, or set it, last; "": it knows nothing of it.
+func (m *Manager) lastSeen(branch string) string {
+	rec := m.opts.Record
+	switch {
+	case branch != m.state.Branch || m.repaired.rebuilt && !rec.Delivering: // the state that is made again guesses it
+		return ""
+	case m.state.Forward != nil:
+		return m.state.Forward.From
+	}
+	return cmp.Or(rec.Delivered, rec.Base)
 }
 
 // mendIndex makes the index of the checkout again from HEAD if it is damaged or gone. The files do not change.

@@ -223,15 +223,55 @@ func TestRenamedBranch(t *testing.T) {
 	}
 }
 
-// A branch of the user without a log is not guessed.
+// A branch whose log is gone too is set to the last commit that the run saw there, and that is told. It may be in the
+// middle of a delivery, whose files are in the checkout then.
 func TestDamagedBranchWithoutLog(t *testing.T) {
 	t.Parallel()
+	for how, damage := range kindsOfDamage {
+		for _, delivered := range []string{"", "before", "cut off", "cut off, no state"} {
+			t.Run(how+" "+delivered, func(t *testing.T) {
+				t.Parallel()
+				c := newCutRun(t)
+				base := c.git("rev-parse", "main")
+				if delivered != "" {
+					c.git("merge", "-q", "--ff-only", c.tip)
+					c.record.Delivering = delivered != "before"
+				}
+				if delivered == "before" {
+					c.record.Delivered, base = c.tip, c.tip
+				}
+				if delivered == "cut off, no state" {
+					must(t, os.Remove(filepath.Join(c.dir, ".loop/worktrees/r1.json")))
+				}
+				must(t, damage(filepath.Join(c.dir, ".git/refs/heads/main")))
+				must(t, os.RemoveAll(filepath.Join(c.dir, ".git/logs")))
+				var warned []string
+				o := c.options()
+				o.Warn = func(err error) { warned = append(warned, err.Error()) }
+				m, err := Open(t.Context(), o)
+				must(t, err)
+				must(t, m.Close(t.Context()))
+				equal(t, "the branch", c.git("rev-parse", "main"), base)
+				text := strings.Join(warned, "\n")
+				if !strings.Contains(text, shortID(base)) || !strings.Contains(text, "git fsck --lost-found") {
+					t.Errorf("it warns: %s", text)
+				}
+				c.mustContinue(os.Getenv("WAVEX_TEST_TREES") != "overlay" || delivered != "cut off, no state")
+			})
+		}
+	}
+}
+
+// A branch that the run has not seen is not guessed.
+func TestOtherDamagedBranchWithoutLog(t *testing.T) {
+	t.Parallel()
 	c := newCutRun(t)
-	must(t, os.Truncate(filepath.Join(c.dir, ".git/refs/heads/main"), 0))
-	must(t, os.Remove(filepath.Join(c.dir, ".git/logs/refs/heads/main")))
+	c.git("switch", "-q", "-c", "other")
+	must(t, os.Truncate(filepath.Join(c.dir, ".git/refs/heads/other"), 0))
+	must(t, os.Remove(filepath.Join(c.dir, ".git/logs/refs/heads/other")))
 	_, err := Open(t.Context(), c.options())
 	var told *Error
-	if !errors.As(err, &told) || !strings.Contains(told.Fix, "git update-ref refs/heads/main COMMIT") {
+	if !errors.As(err, &told) || !strings.Contains(told.Fix, "git update-ref refs/heads/other COMMIT") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -24,6 +24,7 @@ type Record struct {
 	Work         map[string]string
 	Integrations []RecordedIntegration // in their order
 	Delivering   bool                  // a delivery began and has not ended
+	Delivered    string                // the commit to which deliveries set the branch of the user last; "": none
 }
 
 // since returns the time from which on files may be those of the run. File times lag behind.

@@ -8,10 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This file starts a process and reaps it. The process is reaped by its number, after the sweep, so os/exec is not
-// asked to wait for it.
-
-// fork starts c.
+// fork starts c. The process is reaped by its number, after the sweep, so os/exec does not wait for it.
 func fork(c *exec.Cmd) (pid int, err error) {
 	if err = c.Start(); err == nil {
 		pid = c.Process.Pid

@@ -52,7 +52,7 @@ func (p *Process) launch() error {
 
 // awaitExit returns when the process has exited. It does not reap it.
 func (p *Process) awaitExit() {
-	if p.exited() || p.awaitPidfd() {
+	if p.awaitPidfd() {
 		return
 	}
 	for {
@@ -66,13 +66,6 @@ func (p *Process) awaitExit() {
 // reapEvery is how often dead orphans are reaped while a process lives. Until then a program that
 // polls with kill -0, such as pg_ctl stop, sees an ended daemon as alive.
 const reapEvery = 100 * time.Millisecond
-
-// exited reports whether the process has exited.
-func (p *Process) exited() bool {
-	var info unix.Siginfo
-	err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
-	return err == nil && info.Signo != 0
-}
 
 // awaitPidfd waits through Go's poller, so that no thread blocks in a system call and keeps a
 // processor from others until the scheduler notices. It returns false if the kernel has no such

@@ -15,33 +15,32 @@ import (
 func record(events []event.Event, p *plan.Plan, c event.Config) *gitwork.Record {
 	var r *gitwork.Record
 	for _, e := range events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
+		if b, begins := e.Body.(event.RunStarted); begins {
 			if r = nil; b.Config.Run == c.Run {
 				r = &gitwork.Record{Began: e.Time, Base: b.Config.Base, Work: map[string]string{}}
 			}
+		}
+		if r == nil {
+			continue
+		}
+		switch b := e.Body.(type) {
 		case event.RunResumed:
-			if r != nil && b.Edit != nil {
+			if b.Edit != nil {
 				maps.DeleteFunc(r.Work, func(task, _ string) bool { return slices.Contains(b.Edit.Rerun, task) })
 			}
 		case event.AttemptEnded:
-			if r == nil {
-				continue
-			}
 			if delete(r.Work, b.Task); b.Status == event.Verified || b.Status == event.Completed {
 				r.Work[b.Task] = b.Result.Commit
 			}
 		case event.IntegrationEnded:
-			if r != nil {
-				addIntegration(r, b, p, c)
-			}
+			addIntegration(r, b, p, c)
 		case event.RolledBack:
-			if r != nil {
-				undo(r, b.Tasks)
-			}
-		case event.DeliveryStarted, event.DeliveryEnded:
-			if r != nil {
-				_, r.Delivering = b.(event.DeliveryStarted)
+			undo(r, b.Tasks)
+		case event.DeliveryStarted:
+			r.Delivering = true
+		case event.DeliveryEnded:
+			if r.Delivering = false; b.How == "ff" {
+				r.Delivered = b.Commit
 			}
 		}
 	}
