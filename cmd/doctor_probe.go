@@ -79,7 +79,7 @@ func (d *diagnosis) statements(ctx context.Context, p support.Program) support.C
 	if !d.opts.probe {
 		return support.UserStore().Lookup(p)
 	}
-	found := support.UserStore().ProbeAll(ctx, p)
+	found := support.UserStore().Probe(ctx, p)
 	for _, s := range statement.All() {
 		d.statementResults = append(d.statementResults, statementResult{ID: s.ID, Kind: s.Kind, Text: s.Text,
 			Verdict: found.Support[s.ID], Seen: found.Why[s.ID], Fallback: s.Fallback})

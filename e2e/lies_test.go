@@ -6,7 +6,6 @@ package e2e
 // fallback and names the statement in one line. The ledger is never below the real charges.
 
 import (
-	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,24 +64,16 @@ func steps(all ...fakeapi.Reply) func() []*fakeapi.Agent {
 	return func() []*fakeapi.Agent { return []*fakeapi.Agent{{When: task("T-001"), Steps: all}} }
 }
 
-// probing says how a CLI is probed before the run.
-type probing int
-
-const (
-	urgently probing = iota // the statements about money and permission, without a short time limit
-	fully                   // every statement, like wavex doctor --probe
-	byTheRun                // by wavex run, because a probe hangs or ends at once
-)
-
 // liesTest is a lie and its expected effects.
 type liesTest struct {
-	lie    string
-	scene  scene
-	probed probing
-	// names is the statement that wavex names. onOldest replaces it on the oldest version.
-	names, onOldest statement.ID
+	lie   string
+	scene scene
+	// names is the statement that wavex names; "": wavex relies on none that the lie breaks.
+	names statement.ID
 	// also are the other statements that a probe finds broken.
 	also []statement.ID
+	// byTheRun leaves the probe to the run, because it hangs or ends at once: then no statement is known.
+	byTheRun bool
 	// over reports whether the ledger may be above the real charges.
 	over func(c cli) bool
 	// probes runs the test with probes, which take several seconds of CPU each, also without rig.Whole.
@@ -92,41 +83,37 @@ type liesTest struct {
 func TestLies(t *testing.T) {
 	t.Parallel()
 	for _, test := range []liesTest{
-		{lie: "half cost", scene: plain, names: statement.TotalCost,
-			also: []statement.ID{statement.TurnCost, statement.ResumedTotal, statement.InterruptedCost}},
-		{lie: "cumulative cost", probes: true, scene: resumed, over: func(c cli) bool { return !c.old },
-			names: statement.TurnCost, onOldest: statement.ResumedTotal},
+		{lie: "half cost", scene: plain, names: statement.TotalCost, also: []statement.ID{statement.TurnCost}},
+		{lie: "cumulative cost", scene: resumed, over: func(c cli) bool { return !c.old }},
 		{lie: "no turn cost", scene: plain, names: statement.TurnCost},
 		{lie: "half turn cost", scene: plain, names: statement.TurnCost},
-		{lie: "no cap", probes: true, names: statement.Cap, also: []statement.ID{statement.ResumedCap}},
+		{lie: "no cap", probes: true, names: statement.Cap},
 		{lie: "denied allowed", probes: true, names: statement.Denied},
 		{lie: "disallowed stays", names: statement.DisallowedTools},
-		{lie: "other tools", scene: plain, names: statement.ToolsLimited},
-		{lie: "no denials", scene: denied, names: statement.DenialsReported},
+		{lie: "other tools", scene: plain},
+		{lie: "no denials", scene: denied},
 		{lie: "no final usage", scene: killed, names: statement.PartialUsage, over: func(cli) bool { return true }},
-		{lie: "late result", scene: stopped, probed: byTheRun, names: statement.OneResult},
-		{lie: "two results", scene: plain, probed: byTheRun, names: statement.OneResult},
-		{lie: "no result", scene: lost, probed: byTheRun, names: statement.OneResult},
-		{lie: "no interrupt", scene: stopped, probed: byTheRun, names: statement.InterruptedCost},
-		{lie: "nothing stops it", scene: stopped, probed: byTheRun, names: statement.InterruptedCost},
-		{lie: "another session", scene: resumed, names: statement.SessionID},
-		{lie: "no structured answer", scene: judged, probed: fully, names: statement.JSONSchema},
+		{lie: "late result", scene: stopped},
+		{lie: "two results", scene: plain},
+		{lie: "no result", scene: lost, byTheRun: true, names: statement.TotalCost},
+		{lie: "no interrupt", scene: stopped},
+		{lie: "nothing stops it", scene: stopped},
+		{lie: "another session", scene: resumed},
+		{lie: "no structured answer", scene: judged},
 	} {
 		t.Run(test.lie, func(t *testing.T) {
 			t.Parallel()
-			onCLIs(t, test.probes && (rig.Whole() || test.onOldest != ""), test.run)
+			onCLIs(t, test.probes && rig.Whole(), test.run)
 		})
 	}
 }
 
 func (test liesTest) run(t *testing.T, c cli) {
 	s := test.scene
-	all, id := statement.All(), per(c, cmp.Or(test.onOldest, test.names), test.names)
-	at := slices.IndexFunc(all, func(s statement.Statement) bool { return s.ID == id })
-	if at < 0 {
-		t.Fatalf("no statement %s", test.names)
+	var broken statement.Statement
+	if at := slices.IndexFunc(statement.All(), func(s statement.Statement) bool { return s.ID == test.names }); at >= 0 {
+		broken = statement.All()[at]
 	}
-	broken := all[at]
 	script := fakeapi.Script{Prices: prices}
 	if !broken.Required {
 		script.Agents = s.agents()
@@ -135,12 +122,8 @@ func (test liesTest) run(t *testing.T, c cli) {
 	env := Env(t, srv, support.EnvVar+"="+cache)
 	text := manyTasksPlan{n: 1, parallel: 1, model: model, tools: s.tools}.String()
 	r := newRepo(t, strings.Replace(text, `"defaults"`, s.more+`"defaults"`, 1)).on(c.lying(t, test.lie))
-	processes := int64(2) // of probes
-	if test.probed == fully {
-		processes = 3
-	}
-	release := reserveProcesses(t, processes)
-	if test.probed != byTheRun {
+	release := reserveProcesses(t, 2) // of probes
+	if !test.byTheRun {
 		test.keep(t, r.cli, env, support.Store{Dir: filepath.Join(cache, "claude"), Limit: testLimit})
 		release()
 		release = reserveProcesses(t, 1)
@@ -159,7 +142,9 @@ func (test liesTest) run(t *testing.T, c cli) {
 	} else {
 		e = w.end()
 	}
-	checkOutput(t, e, "wavex: warning: claude ", string(broken.ID), "wavex does without")
+	if broken.ID != "" {
+		checkOutput(t, e, "wavex: warning: claude ", string(broken.ID), "wavex does without")
+	}
 	_, last := e.events(t)
 	if e.exit != s.exit {
 		t.Errorf("exit %d, want %d: %s\n%s", e.exit, s.exit, last.Data, e.stderr)
@@ -185,19 +170,16 @@ func (test liesTest) keep(t *testing.T, c cli, env []string, store support.Store
 		t.Fatal(check.Text)
 	}
 	verdicts, _ := statement.Tested(program.Version.String())
-	for _, id := range append([]statement.ID{per(c, cmp.Or(test.onOldest, test.names), test.names)}, test.also...) {
-		verdicts[id] = statement.Fails
+	for _, id := range append(test.also, test.names) {
+		if id != "" {
+			verdicts[id] = statement.Fails
+		}
 	}
 	if !test.probes && !rig.Whole() {
 		store.Add(program, probe.Report{Support: verdicts})
 		return
 	}
-	var found support.CLI
-	if test.probed == fully {
-		found = store.ProbeAll(t.Context(), program)
-	} else {
-		found = store.Ensure(t.Context(), program)
-	}
+	found := store.Ensure(t.Context(), program)
 	got, want := found.Support.Select(statement.Fails), verdicts.Select(statement.Fails)
 	if statement.IDs(got) != statement.IDs(want) {
 		t.Errorf("the probes find that %s fail, want %s", statement.IDs(got), statement.IDs(want))

@@ -32,7 +32,7 @@ func BenchmarkProbesBesideLoad(b *testing.B) {
 			want, _ := statement.Tested(per(c, statement.Oldest(), statement.Newest()))
 			unknown, cut := 0, 0
 			for b.Loop() {
-				r := probe.Urgent(b.Context(), probe.Target{Argv: []string{c.path}, Env: os.Environ()}, probe.UrgentLimit)
+				r := probe.Run(b.Context(), probe.Target{Argv: []string{c.path}, Env: os.Environ()}, probe.Limit)
 				for id, v := range r.Support {
 					if v != want[id] {
 						b.Errorf("%s %s: %s", id, v, r.Why[id])
@@ -41,11 +41,7 @@ func BenchmarkProbesBesideLoad(b *testing.B) {
 				if why, _ := (support.CLI{Support: r.Support, Why: r.Why}).Refusal(); why != "" {
 					b.Error(why)
 				}
-				for _, s := range r.Support.Select(statement.Unknown) {
-					if s.Kind.Urgent() {
-						unknown++
-					}
-				}
+				unknown += len(r.Support.Select(statement.Unknown))
 				if r.Err != nil {
 					cut++
 				}

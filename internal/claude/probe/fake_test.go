@@ -2,14 +2,10 @@ package probe
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"wavex/internal/claude/statement"
@@ -21,12 +17,8 @@ type fake struct {
 	falseStatement string
 	flags          map[string]string
 	dir            string
-	session        string
 	messages       []object
-	system         string
-	total          float64 // dollars, of the session
-	spent          float64 // dollars, of the process
-	in             chan object
+	spent          float64 // dollars
 	denials        []object
 }
 
@@ -42,7 +34,7 @@ func (f *fake) print(v object) {
 
 // fakeCLI is the fake's main function.
 func fakeCLI(args []string) int {
-	f := &fake{falseStatement: args[0], flags: map[string]string{}, in: make(chan object)}
+	f := &fake{falseStatement: args[0], flags: map[string]string{}}
 	for i := 1; i < len(args); i++ {
 		if i+1 < len(args) && !strings.HasPrefix(args[i+1], "--") {
 			f.flags[args[i]] = args[i+1]
@@ -55,30 +47,11 @@ func fakeCLI(args []string) int {
 	if code, ends := f.misbehaves(); ends {
 		return code
 	}
-	if code, ends := f.open(); ends {
-		return code
-	}
-	term := make(chan os.Signal, 1)
-	signal.Notify(term, syscall.SIGTERM)
-	go func() {
-		<-term
-		if f.lies(statement.EndsOnTerm) {
-			os.Exit(7)
+	for scan := bufio.NewScanner(os.Stdin); scan.Scan(); {
+		var v object
+		if json.Unmarshal(scan.Bytes(), &v) == nil {
+			f.turn(v["message"].(object)["content"].(string))
 		}
-		os.Exit(143)
-	}()
-	go f.read()
-	for v := range f.in {
-		if v["type"] == "control_request" {
-			f.print(object{"type": "control_response", "response": object{"subtype": "success", "request_id": v["request_id"]}})
-			continue
-		}
-		if code, ends := f.turn(v["message"].(object)["content"].(string)); ends {
-			return code
-		}
-	}
-	if f.lies(statement.EndsWithStdin) {
-		return 3
 	}
 	return 0
 }
@@ -99,69 +72,15 @@ func (f *fake) misbehaves() (code int, ends bool) {
 	return 0, false
 }
 
-// open opens or resumes a session.
-func (f *fake) open() (code int, ends bool) {
-	f.system = f.flags["--append-system-prompt"]
-	f.session = f.flags["--session-id"]
-	if f.falseStatement == "renames" && f.session != "" {
-		f.session = "another"
-	}
-	if _, err := os.Stat(f.path()); f.session != "" && err == nil && !f.lies(statement.SessionID) {
-		fmt.Fprintln(os.Stderr, "Error: Session ID "+f.session+" is already in use.")
-		return 1, true
-	}
-	if resumed := f.flags["--resume"]; resumed != "" {
-		f.session = resumed
-		var kept struct {
-			Messages []object
-			Total    float64
-		}
-		data, err := os.ReadFile(f.path())
-		if err != nil {
-			return 1, true
-		}
-		_ = json.Unmarshal(data, &kept)
-		if !f.lies(statement.Resume) {
-			f.messages = kept.Messages
-		}
-		if f.lies(statement.ResumedTotal) {
-			f.total = kept.Total
-		}
-		if f.lies(statement.ResumedCap) {
-			f.spent = kept.Total
-		}
-	}
-	return 0, false
-}
-
-func (f *fake) path() string {
-	return filepath.Join(os.Getenv("CLAUDE_CONFIG_DIR"), "session-"+f.session)
-}
-
-func (f *fake) read() {
-	defer close(f.in)
-	for scan := bufio.NewScanner(os.Stdin); scan.Scan(); {
-		var v object
-		if json.Unmarshal(scan.Bytes(), &v) == nil {
-			f.in <- v
-		}
-	}
-}
-
 // turn answers a prompt.
-func (f *fake) turn(prompt string) (code int, ends bool) {
-	servers := []object{}
-	if _, strict := f.flags["--strict-mcp-config"]; !strict || f.lies(statement.StrictMCP) {
-		servers = append(servers, object{"name": mcpServer})
-	}
-	f.print(object{"type": "system", "subtype": "init", "session_id": f.session, "mcp_servers": servers})
+func (f *fake) turn(prompt string) {
+	f.print(object{"type": "system", "subtype": "init"})
 	f.messages = append(f.messages, object{"role": "user", "content": prompt})
-	before, subtype, answer := f.spent, "success", any(nil)
+	before, subtype := f.spent, "success"
 	f.denials = nil
 	for {
-		reply, stopped := f.interruptible()
-		if stopped {
-			subtype = "error_during_execution"
+		reply, err := f.ask(f.messages)
+		if err != nil {
 			break
 		}
 		f.charge(reply)
@@ -174,65 +93,25 @@ func (f *fake) turn(prompt string) (code int, ends bool) {
 				break
 			}
 		}
-		results, structured := f.tools(reply["content"].([]any))
-		if structured != nil {
-			answer = structured
-			break
-		}
+		results := f.tools(reply["content"].([]any))
 		if len(results) == 0 {
 			break
 		}
 		f.messages = append(f.messages, object{"role": "user", "content": results})
 	}
-	if subtype == "error_during_execution" && f.lies(statement.Interrupt) || f.falseStatement == "ends" {
-		return 1, true
-	}
-	f.result(subtype, f.spent-before, answer)
-	data, _ := json.Marshal(object{"Messages": f.messages, "Total": f.total})
-	_ = os.WriteFile(f.path(), data, 0o600)
-	return 0, false
+	f.result(subtype, f.spent-before)
 }
 
 // result prints the line that ends a turn.
-func (f *fake) result(subtype string, cost float64, answer any) {
-	total := f.total
-	if f.lies(statement.TotalCost) || f.lies(statement.InterruptedCost) && subtype == "error_during_execution" {
+func (f *fake) result(subtype string, cost float64) {
+	total := f.spent
+	if f.lies(statement.TotalCost) {
 		total = 0
-	}
-	if f.lies(statement.DenialsReported) {
-		f.denials = nil
 	}
 	line := object{"type": "result", "subtype": subtype, "total_cost_usd": total, "permission_denials": f.denials,
 		"model_usage_since_last_result": object{model: object{"costUSD": cost}}}
-	if f.lies(statement.TurnCost) || f.lies(statement.InterruptedCost) {
+	if f.lies(statement.TurnCost) {
 		delete(line, "model_usage_since_last_result")
 	}
-	if answer != nil && !f.lies(statement.JSONSchema) {
-		line["structured_output"] = answer
-	}
 	f.print(line)
-	if f.lies(statement.OneResult) && subtype == "success" {
-		f.print(line)
-	}
-}
-
-// interruptible asks the API, and reports whether an interrupt came first.
-func (f *fake) interruptible() (reply object, stopped bool) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	got := make(chan object, 1)
-	go func() {
-		r, _ := f.ask(ctx, f.messages)
-		got <- r
-	}()
-	for {
-		select {
-		case reply = <-got:
-			return reply, reply == nil
-		case v, more := <-f.in:
-			if !more || v["type"] == "control_request" {
-				return nil, true
-			}
-		}
-	}
 }

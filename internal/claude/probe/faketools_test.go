@@ -4,37 +4,25 @@ package probe
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 
 	"wavex/internal/claude/statement"
 )
 
 // ask makes one request.
-func (f *fake) ask(ctx context.Context, messages []object) (object, error) {
+func (f *fake) ask(messages []object) (object, error) {
 	tools := []object{}
-	for _, name := range []string{"Bash", "Read", "Edit", "Write", "TaskCreate", "TaskUpdate", "TaskList"} {
-		only, limited := f.flags["--tools"]
-		switch {
-		case limited && !slices.Contains(strings.Split(only, ","), name) && !f.lies(statement.ToolsLimited),
-			f.flags["--disallowedTools"] == name && !f.lies(statement.DisallowedTools),
-			strings.HasPrefix(name, "Task") && f.lies(statement.TaskTools):
-		default:
+	for _, name := range []string{"Bash", "Read", "Edit", "Write"} {
+		if f.flags["--disallowedTools"] != name || f.lies(statement.DisallowedTools) {
 			tools = append(tools, object{"name": name})
 		}
 	}
-	body, _ := json.Marshal(object{"model": model, "system": f.system, "messages": messages, "tools": tools})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages",
-		bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	res, err := http.DefaultClient.Do(req)
+	body, _ := json.Marshal(object{"model": model, "messages": messages, "tools": tools})
+	res, err := http.Post(os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages", "application/json", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +36,7 @@ func (f *fake) charge(reply object) {
 	usage := reply["usage"].(object)
 	in, out := usage["input_tokens"].(float64), usage["output_tokens"].(float64)
 	cost := (3*in + 15*out) / 1e6
-	f.spent, f.total = f.spent+cost, f.total+cost
+	f.spent += cost
 	if f.lies(statement.PartialUsage) {
 		out = 1
 	}
@@ -59,7 +47,7 @@ func (f *fake) charge(reply object) {
 }
 
 // tools runs the tool calls of a response.
-func (f *fake) tools(content []any) (results []object, structured any) {
+func (f *fake) tools(content []any) (results []object) {
 	for _, c := range content {
 		b := c.(object)
 		if b["type"] != "tool_use" {
@@ -68,8 +56,6 @@ func (f *fake) tools(content []any) (results []object, structured any) {
 		in := b["input"].(object)
 		allowed := true
 		switch b["name"] {
-		case "StructuredOutput":
-			return nil, in
 		case "Bash":
 			command := in["command"].(string)
 			allowed = strings.Contains(f.flags["--settings"], "Bash("+command+")") && !f.lies(statement.AllowRules) ||
@@ -90,5 +76,5 @@ func (f *fake) tools(content []any) (results []object, structured any) {
 		results = append(results, object{"type": "tool_result", "tool_use_id": b["id"], "content": "done",
 			"is_error": !allowed})
 	}
-	return results, nil
+	return results
 }

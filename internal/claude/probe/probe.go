@@ -13,10 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"wavex/budget"
 	"wavex/internal/claude/statement"
 	"wavex/internal/fakeapi"
 )
@@ -38,38 +36,15 @@ type Report struct {
 	Err     error                   // why some statements are unknown; nil: every probe was completed
 }
 
-// UrgentLimit bounds Urgent.
-const UrgentLimit = 3 * time.Second
+// Limit bounds a probe before the first run of a CLI.
+const Limit = 3 * time.Second
 
 // errTimeout means that a probe reached its time limit.
 var errTimeout = errors.New("no answer in time")
 
-// Urgent probes the statements about money and permission, with at most three processes of the CLI
-// and within limit. The report also has verdicts on other statements that the same probes observe.
-func Urgent(ctx context.Context, t Target, limit time.Duration) Report {
-	return run(ctx, t, limit-stopWait, func(ctx context.Context, b *prober, g *errgroup.Group) {
-		g.Go(func() error { return errors.Join(b.probeTurns(ctx), b.probeResume(ctx)) })
-		g.Go(func() error { return b.probeCap(ctx) })
-	})
-}
-
-// All probes every statement within limit, with up to ten processes, at most three at once.
-func All(ctx context.Context, t Target, limit time.Duration) Report {
-	return run(ctx, t, limit-stopWait, func(ctx context.Context, b *prober, g *errgroup.Group) {
-		g.Go(func() error {
-			return errors.Join(b.probeTurns(ctx), b.probeResume(ctx), b.probeSessionID(ctx))
-		})
-		g.Go(func() error { return errors.Join(b.probeCap(ctx), b.probeSchema(ctx)) })
-		g.Go(func() error { return b.probeTaskTools(ctx) })
-	})
-}
-
-// probes starts the probes of a run.
-type probes func(context.Context, *prober, *errgroup.Group)
-
-// run prepares the probes, starts them, waits for them, and removes all their files.
-func run(ctx context.Context, t Target, limit time.Duration, start probes) Report {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+// Run probes every statement within limit, with two processes of the CLI, and removes all their files.
+func Run(ctx context.Context, t Target, limit time.Duration) Report {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit-stopWait, errTimeout)
 	defer cancel()
 	sheet := &findings{support: statement.SupportSet{}, why: map[statement.ID]string{}}
 	fail := func(err error) Report { return Report{Support: sheet.support, Why: sheet.why, Err: err} }
@@ -86,9 +61,10 @@ func run(ctx context.Context, t Target, limit time.Duration, start probes) Repor
 		return fail(err)
 	}
 	defer api.Close() // replies that were not requested are part of the verdicts
-	b := &prober{findings: sheet, target: t, sandbox: r, api: api, session: uuid.NewString()}
+	b := &prober{findings: sheet, target: t, sandbox: r, api: api}
 	var g errgroup.Group
-	start(ctx, b, &g)
+	g.Go(func() error { return b.probeTurns(ctx) })
+	g.Go(func() error { return b.probeCap(ctx) })
 	return fail(g.Wait())
 }
 
@@ -98,10 +74,6 @@ type prober struct {
 	target  Target
 	sandbox sandbox
 	api     *fakeapi.Server
-	session string // of work and resumed
-	// workCost is the cost of the session after work; 0: work did not finish. resumed reads it after
-	// work.
-	workCost budget.USD
 }
 
 // model is the model of all probes. Both tested versions know its price.
@@ -109,45 +81,14 @@ const model = "claude-sonnet-4-5"
 
 // start starts a CLI process of a probe.
 func (b *prober) start(more ...string) (*cliProcess, error) {
-	return b.startWith(nil, append([]string{"--model", model}, more...)...)
-}
-
-func (b *prober) startWith(env []string, more ...string) (*cliProcess, error) {
-	env = append(b.sandbox.environ(b.target.Env, b.target.Wrapper, b.api.URL()), env...)
-	return startProcess(b.target.Argv, env, b.sandbox.project, more...)
+	env := b.sandbox.environ(b.target.Env, b.target.Wrapper, b.api.URL())
+	return startProcess(b.target.Argv, env, b.sandbox.project,
+		append([]string{"--model", model, "--no-session-persistence", "--strict-mcp-config"}, more...)...)
 }
 
 // errNoRequest means that a turn ended without a request to the API, as with a program that only
 // looks like the CLI.
 var errNoRequest = errors.New("a turn ended without a request to the API")
-
-// runTurn begins a turn and returns the first of its requests that matches. It returns an error if
-// the turn ends before that.
-func (b *prober) runTurn(ctx context.Context, t *cliProcess, prompt string,
-	match fakeapi.Match) (*fakeapi.Request, error) {
-	if err := t.sendPrompt(prompt); err != nil {
-		return nil, t.writeError(ctx, err)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var r *fakeapi.Request
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r, _ = b.api.Wait(ctx, match) // nil: the turn has ended, or ctx has
-		cancel()
-	}()
-	_, err := t.await(ctx, isResult)
-	cancel()
-	<-done
-	switch {
-	case r != nil:
-		return r, nil
-	case err == nil:
-		return nil, errNoRequest
-	}
-	return nil, err
-}
 
 // findings collects verdicts. It is safe for concurrent use until the probes have ended.
 type findings struct {

@@ -36,16 +36,12 @@ var errNoisy = fmt.Errorf("it printed more than %d lines", linesMax)
 
 // line holds the fields of an output line that the probes use.
 type line struct {
-	Type     string               `json:"type"`
-	Subtype  string               `json:"subtype"`
-	Session  string               `json:"session_id"`
-	Total    *float64             `json:"total_cost_usd"`
-	Turn     map[string]modelCost `json:"model_usage_since_last_result"`
-	Denials  []denial             `json:"permission_denials"`
-	Answer   json.RawMessage      `json:"structured_output"`
-	Servers  []serverInfo         `json:"mcp_servers"`
-	Event    streamEvent          `json:"event"`
-	Response response             `json:"response"`
+	Type    string               `json:"type"`
+	Subtype string               `json:"subtype"`
+	Total   *float64             `json:"total_cost_usd"`
+	Turn    map[string]modelCost `json:"model_usage_since_last_result"`
+	Denials []denial             `json:"permission_denials"`
+	Event   streamEvent          `json:"event"`
 }
 
 type (
@@ -55,17 +51,11 @@ type (
 	denial struct {
 		Tool string `json:"tool_use_id"`
 	}
-	serverInfo struct {
-		Name string `json:"name"`
-	}
 	streamEvent struct {
 		Type  string `json:"type"`
 		Usage struct {
 			Output int64 `json:"output_tokens"`
 		} `json:"usage"`
-	}
-	response struct {
-		ID string `json:"request_id"`
 	}
 )
 
@@ -175,54 +165,18 @@ func (t *cliProcess) endError() error {
 	return fmt.Errorf("%w with exit status %d: %s", ErrEnded, exit.Code, said)
 }
 
-// sendPrompt sends a prompt.
-func (t *cliProcess) sendPrompt(prompt string) error {
-	return t.send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": prompt}})
-}
-
-// control sends a control request with an id, which its answer repeats.
-func (t *cliProcess) control(id, subtype string) error {
-	return t.send(map[string]any{"type": "control_request", "request_id": id,
-		"request": map[string]any{"subtype": subtype}})
-}
-
-func (t *cliProcess) send(v any) error {
-	data, err := json.Marshal(v)
+// turn runs one turn and returns its result line. A process that does not read has usually ended, and its output says
+// why.
+func (t *cliProcess) turn(ctx context.Context, prompt string) (line, error) {
+	data, err := json.Marshal(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": prompt}})
 	if err != nil {
-		return err
+		return line{}, err
 	}
 	if _, err := t.p.Stdin.Write(append(data, '\n')); err != nil {
-		return fmt.Errorf("writing to the CLI: %w", err)
-	}
-	return nil
-}
-
-// writeError returns why the process does not read. Usually it has ended, and its output says why.
-func (t *cliProcess) writeError(ctx context.Context, err error) error {
-	_, why := t.await(ctx, func(line) bool { return false })
-	return errors.Join(why, err)
-}
-
-// turn runs one turn and returns its result line.
-func (t *cliProcess) turn(ctx context.Context, prompt string) (line, error) {
-	if err := t.sendPrompt(prompt); err != nil {
-		return line{}, t.writeError(ctx, err)
+		_, why := t.await(ctx, func(line) bool { return false })
+		return line{}, errors.Join(why, fmt.Errorf("writing to the CLI: %w", err))
 	}
 	return t.await(ctx, isResult)
-}
-
-// end closes stdin and waits for the exit.
-func (t *cliProcess) end(ctx context.Context) (proc.Exit, error) {
-	_ = t.p.Stdin.Close() // the process may have exited
-	return t.waitExit(ctx)
-}
-
-// waitExit waits for the exit.
-func (t *cliProcess) waitExit(ctx context.Context) (proc.Exit, error) {
-	if _, err := t.await(ctx, func(line) bool { return false }); !errors.Is(err, ErrEnded) {
-		return proc.Exit{}, err
-	}
-	return t.p.Wait(), nil
 }
 
 // stop ends the process and its descendants, and removes its socket. It may be called again.

@@ -63,19 +63,13 @@ const (
 	otherCommand   = "sh ./other.sh"
 )
 
-// mcpServer is the MCP server in the scratch configuration. Its program does not exist.
-const mcpServer = "wavex-probe"
-
 // fixtureFiles returns the files of a room, by path.
 func (r sandbox) fixtureFiles() map[string]string {
-	program := map[string]any{"type": "stdio", "command": filepath.Join(r.root, "no-such-server")}
-	config, _ := json.Marshal(map[string]any{ // strings only: it cannot fail
-		"hasCompletedOnboarding": true, "mcpServers": map[string]any{mcpServer: program}})
 	return map[string]string{
 		filepath.Join(r.project, "allowed.sh"):    "echo ran > \"ran-allowed$1\"\n",
 		filepath.Join(r.project, "other.sh"):      "echo ran > ran-other\n",
 		filepath.Join(r.project, "read.txt"):      "words\n",
-		filepath.Join(r.config(), ".claude.json"): string(config),
+		filepath.Join(r.config(), ".claude.json"): `{"hasCompletedOnboarding": true}`,
 	}
 }
 

@@ -14,20 +14,14 @@ type scriptedTurn int
 
 const (
 	toolTurn scriptedTurn = iota + 1
-	interruptedTurn
 	plainTurn
-	resumedTurn
 	cappedTurn
-	schemaTurn
-	sessionIDTurn
-	taskTurn
 )
 
 // prompt returns the text that begins a turn.
 func (n scriptedTurn) prompt() string { return "wavex probe, turn " + strconv.Itoa(int(n)) + "." }
 
-// matches matches the requests of a turn. A resumed session also contains the prompts of earlier
-// turns.
+// matches matches the requests of a turn. A session also contains the prompts of earlier turns.
 func (n scriptedTurn) matches(r *fakeapi.Request) bool {
 	all := r.Users()
 	return strings.LastIndex(all, n.prompt()) > -1 &&
@@ -42,12 +36,11 @@ var (
 	toolUse   = fakeapi.Usage{Input: 1000, Output: 211}
 	wordsUse  = fakeapi.Usage{Input: 2000, Output: 307}
 	plainUse  = fakeapi.Usage{Input: 3000, Output: 401}
-	stopUse   = fakeapi.Usage{Input: 4000, Output: 503}
 	cappedUse = fakeapi.Usage{Input: 1000, Output: 600}
 )
 
 // capUSD allows a second response to begin and no third: a response of cappedUse costs two thirds
-// of it. It is less than the cost of the turns before resumedTurn.
+// of it.
 var (
 	cappedCost = listPrice.Cost(cappedUse)
 	capUSD     = cappedCost * 3 / 2
@@ -56,10 +49,9 @@ var (
 // capTries bounds the responses of a process that ignores its cap.
 const capTries = 4
 
-// These are the costs of the turns of work.
+// These are the costs of turns.
 var (
 	toolCost  = toolCalls*listPrice.Cost(toolUse) + listPrice.Cost(wordsUse)
-	stopCost  = listPrice.Cost(stopUse)
 	plainCost = listPrice.Cost(plainUse)
 )
 
@@ -71,10 +63,7 @@ func script(r sandbox) fakeapi.Script {
 	use := func(t fakeapi.Tool) fakeapi.Reply { return fakeapi.Use(t).WithUsage(toolUse) }
 	again := fakeapi.Use(fakeapi.Read(filepath.Join(r.project, "read.txt"))).WithUsage(cappedUse)
 	done := fakeapi.Text("done")
-	capped := []fakeapi.Reply{again.Times(capTries - 1)}
 	last := done.WithUsage(cappedUse)
-	answer := fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"word": "yes"}))
-	never := done.WaitingFor(fakeapi.NewLatch())
 	return fakeapi.Script{Agents: []*fakeapi.Agent{
 		{When: toolTurn.matches, Then: &done, Steps: []fakeapi.Reply{
 			use(fakeapi.Bash(allowedCommand)), use(fakeapi.Bash(longerCommand)), use(fakeapi.Bash(otherCommand)),
@@ -83,13 +72,7 @@ func script(r sandbox) fakeapi.Script {
 			fakeapi.Text("done").WithUsage(wordsUse),
 		}},
 		{When: plainTurn.matches, Then: &done, Steps: []fakeapi.Reply{fakeapi.Text("done").WithUsage(plainUse)}},
-		{When: interruptedTurn.matches, Then: &never, Steps: []fakeapi.Reply{
-			fakeapi.Use(fakeapi.Read(filepath.Join(r.project, "read.txt"))).WithUsage(stopUse)}},
-		{When: resumedTurn.matches, Then: &last, Steps: capped},
-		{When: cappedTurn.matches, Then: &last, Steps: capped},
-		{When: schemaTurn.matches, Then: &done, Steps: []fakeapi.Reply{answer}},
-		{When: sessionIDTurn.matches, Then: &never},
-		{When: taskTurn.matches, Then: &never},
+		{When: cappedTurn.matches, Then: &last, Steps: []fakeapi.Reply{again.Times(capTries - 1)}},
 		{Then: &done},
 	}}
 }

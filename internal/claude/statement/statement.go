@@ -1,5 +1,5 @@
 // Package statement lists the behaviours of the claude CLI that wavex relies on, and the verdicts
-// on them.
+// on them. They are about money and permission. Everything else wavex reads as it comes.
 //
 // The CLI has a release a day, so wavex checks for behaviours and not for versions. Each behaviour
 // is a Statement with an ID, and Verdicts say whether it holds on the CLI of a run. Verdicts on the
@@ -15,20 +15,14 @@ import (
 // ID names a statement in verdicts, in messages and in files. It is stable across releases.
 type ID string
 
-// Kind is the subject of a statement. It decides when a statement is probed, and whether a failing
-// one may refuse a run.
+// Kind is the subject of a statement.
 type Kind string
 
-// These are the kinds. Statements about money and permission are probed before the first run of a
-// CLI.
+// These are the kinds.
 const (
 	Money      Kind = "money"
 	Permission Kind = "permission"
-	Other      Kind = "other"
 )
-
-// Urgent reports whether statements of the kind are probed before a CLI's first run.
-func (k Kind) Urgent() bool { return k == Money || k == Permission }
 
 // Statement is one behaviour that wavex relies on.
 type Statement struct {

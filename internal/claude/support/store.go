@@ -35,12 +35,12 @@ type Program struct {
 // folder: each file is written whole, and a lost file only causes another probe.
 type Store struct {
 	Dir string
-	// Limit bounds the probes before a run; 0: probe.UrgentLimit.
+	// Limit bounds the probe before a run; 0: probe.Limit.
 	Limit time.Duration
 
-	// Tests replace probe.Urgent and the platform of this machine.
-	probeUrgent func(context.Context, probe.Target) probe.Report
-	platform    string // operating system and architecture
+	// Tests replace probe.Run and the platform of this machine.
+	probe    func(context.Context, probe.Target) probe.Report
+	platform string // operating system and architecture
 }
 
 // UserStore returns the store in the user's cache, or a store that stores nothing if there is no
@@ -58,7 +58,7 @@ func UserStore() Store {
 }
 
 // revision is the version of the probes. Verdicts of other revisions are ignored.
-const revision = 1
+const revision = 2
 
 // cacheEntry holds the stored verdicts on one program.
 type cacheEntry struct {

@@ -1,8 +1,7 @@
 // Package support returns the statements that hold on the CLI of this machine.
 //
-// The verdicts on tested versions, as published, are built in. For any other program, the
-// statements about money and permission are probed before its first run. Their verdicts are stored
-// in the user's cache by the digest of the file and the version that it prints.
+// The verdicts on tested versions, as published, are built in. Any other program is probed before its first run. The
+// verdicts are stored in the user's cache by the digest of the file and the version that it prints.
 package support
 
 import (
@@ -11,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 
 	"wavex/internal/claude/probe"
@@ -37,8 +35,7 @@ type CLI struct {
 	Err     error                   // why probes in this process left some unknown; may be nil
 }
 
-// maxTries bounds the number of runs before which statements about money and permission that stay
-// unknown are probed. After that only All probes them.
+// maxTries bounds the number of runs before which statements that stay unknown are probed. After that only Probe does.
 const maxTries = 3
 
 // Lookup returns the known verdicts on a program without starting it.
@@ -58,38 +55,30 @@ func (s Store) lookup(p Program) (*cacheEntry, CLI) {
 		return nil, c
 	}
 	k := s.load(p)
-	c.Source, c.Why, c.Support = Cached, k.Why, statement.SupportSet{}
-	for _, st := range statement.All() { // a missing flag costs an attempt, but no money
-		if v, known := table[st.ID]; known && !st.Kind.Urgent() {
-			c.Support[st.ID] = v
-		}
-	}
-	maps.Copy(c.Support, k.Support)
+	c.Source, c.Why, c.Support = Cached, k.Why, maps.Clone(k.Support)
 	return k, c
 }
 
-// Ensure returns the verdicts on a program before a run. It probes the statements about money and
-// permission that are unknown, unless the known ones refuse the program.
+// Ensure returns the verdicts on a program before a run. It probes the program if some are unknown, unless the known
+// ones refuse it.
 func (s Store) Ensure(ctx context.Context, p Program) CLI {
 	k, c := s.lookup(p)
-	needsProbe := slices.ContainsFunc(c.Support.Select(statement.Unknown),
-		func(s statement.Statement) bool { return s.Kind.Urgent() })
-	if why, _ := c.Refusal(); k == nil || k.Tries >= maxTries || !needsProbe || why != "" {
+	why, _ := c.Refusal()
+	if k == nil || k.Tries >= maxTries || len(c.Support.Select(statement.Unknown)) == 0 || why != "" {
 		return c
 	}
-	if s.probeUrgent != nil {
-		return s.addReport(k, p, s.probeUrgent(ctx, p.target()))
+	if s.probe != nil {
+		return s.addReport(k, p, s.probe(ctx, p.target()))
 	}
-	return s.addReport(k, p, probe.Urgent(ctx, p.target(), cmp.Or(s.Limit, probe.UrgentLimit)))
+	return s.addReport(k, p, probe.Run(ctx, p.target(), cmp.Or(s.Limit, probe.Limit)))
 }
 
-// probeAllLimit bounds All: ten processes of the CLI, which take a minute in total on a busy machine, and several on a
-// slow one. If it is too short, verdicts are missing.
-const probeAllLimit = 8 * time.Minute
+// patientLimit bounds Probe. If it is too short, as on a busy machine, verdicts are missing.
+const patientLimit = 2 * time.Minute
 
-// ProbeAll probes every statement, also on a tested version.
-func (s Store) ProbeAll(ctx context.Context, p Program) CLI {
-	return s.Add(p, probe.All(ctx, p.target(), probeAllLimit))
+// Probe probes a program, also a tested version.
+func (s Store) Probe(ctx context.Context, p Program) CLI {
+	return s.Add(p, probe.Run(ctx, p.target(), patientLimit))
 }
 
 // Add adds the report of a probe to the stored verdicts.

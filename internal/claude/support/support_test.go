@@ -30,7 +30,7 @@ func setup(t *testing.T, version, text string) *fixture {
 	v, _ := statement.ParseVersion(version)
 	b := &fixture{program: Program{Path: path, Version: v}}
 	b.Store = Store{Dir: filepath.Join(t.TempDir(), "wavex", "claude"),
-		probeUrgent: func(context.Context, probe.Target) probe.Report {
+		probe: func(context.Context, probe.Target) probe.Report {
 			b.probes++
 			return b.found
 		}}
@@ -38,13 +38,11 @@ func setup(t *testing.T, version, text string) *fixture {
 	return b
 }
 
-// all returns the same verdict for every statement about money and permission.
+// all returns the same verdict for every statement.
 func all(v statement.Support) statement.SupportSet {
 	out := statement.SupportSet{}
 	for _, s := range statement.All() {
-		if s.Kind.Urgent() {
-			out[s.ID] = v
-		}
+		out[s.ID] = v
 	}
 	return out
 }
@@ -75,7 +73,7 @@ func TestWrapperOfTestedVersionIsProbed(t *testing.T) {
 	b := setup(t, statement.Newest(), "#!/bin/sh\n")
 	b.found.Support[statement.Denied] = statement.Fails
 	b.found.Why[statement.Denied] = "sh ./other.sh was carried out"
-	delete(b.found.Support, statement.DenialsReported)
+	delete(b.found.Support, statement.AcceptEdits)
 	b.Ensure(t.Context(), b.program)
 	c := b.Ensure(t.Context(), b.program) // it is refused, whatever else is unknown
 	why, advice := c.Refusal()
@@ -83,19 +81,15 @@ func TestWrapperOfTestedVersionIsProbed(t *testing.T) {
 		!strings.Contains(advice, "@"+statement.Newest()) {
 		t.Errorf("%d probes, %q, %q", b.probes, why, advice)
 	}
-	// Verdicts on statements that cost neither money nor permission are taken from the version.
-	if !c.Support.Holds(statement.JSONSchema) {
-		t.Errorf("%v", c.Support)
-	}
 }
 
-// A wrapper is compared with the version that it reports, which may have features that newer ones lack.
+// A statement that fails is told where it holds on the newest tested version or on the one that the program reports.
 func TestWrapperOfOldestVersion(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string]bool{statement.Oldest(): true, statement.Newest(): false, "2.1.400": false} {
+	for _, version := range []string{statement.Oldest(), statement.Newest(), "2.1.400"} {
 		b := setup(t, version, "#!/bin/sh\n")
-		b.found.Support[statement.ResumedTotal] = statement.Fails
-		if n := b.Ensure(t.Context(), b.program).Notice(); strings.Contains(n, string(statement.ResumedTotal)) != want {
+		b.found.Support[statement.TurnCost] = statement.Fails
+		if n := b.Ensure(t.Context(), b.program).Notice(); !strings.Contains(n, string(statement.TurnCost)) {
 			t.Errorf("%s: %q", version, n)
 		}
 	}
@@ -136,7 +130,7 @@ func TestCached(t *testing.T) {
 		t.Fatal(kept, err)
 	}
 	for _, path := range kept {
-		if err := os.WriteFile(path, []byte(`{"revision":1,"ver`), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(`{"revision":2,"ver`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -216,7 +210,7 @@ func BenchmarkCached(b *testing.B) {
 	}
 	found := probe.Report{Support: all(statement.Holds)}
 	s := Store{Dir: filepath.Join(b.TempDir(), "claude"),
-		probeUrgent: func(context.Context, probe.Target) probe.Report { return found }}
+		probe: func(context.Context, probe.Target) probe.Report { return found }}
 	p := Program{Path: path, Version: statement.Version{Major: 2, Minor: 1, Patch: 400}}
 	s.Ensure(b.Context(), p)
 	for b.Loop() {
