@@ -358,7 +358,7 @@ func TestProtectedFilesAreDenied(t *testing.T) {
 	t.Parallel()
 	main := &fakeapi.Agent{When: task("T-001")}
 	for _, tool := range []fakeapi.Tool{fakeapi.Read("prot/f"), fakeapi.Edit("prot/f", "old", "new"),
-		fakeapi.Bash("git push"), fakeapi.Bash("cat prot/f > work.txt")} {
+		fakeapi.Bash("git push"), fakeapi.Bash(`cat prot/f > work.txt; echo "$GIT_CONFIG_KEY_1"`)} {
 		main.Steps = append(main.Steps, fakeapi.Use(tool).WithUsage(use))
 	}
 	main.Steps = append(main.Steps, report("true"))
@@ -371,16 +371,17 @@ func TestProtectedFilesAreDenied(t *testing.T) {
 	var denied []string
 	for _, q := range srv.Messages(nil) {
 		for _, res := range q.ToolResults() {
-			if _, why, is := strings.Cut(res.Text, "wavex: "); is && res.Error {
+			if _, why, is := strings.Cut(res.Text, "wavex: "); is { // and in the settings of the agent's git
 				denied = append(denied, why)
 			}
 		}
 	}
 	said, err := os.ReadFile(filepath.Join(r.dir, "report.md"))
-	if e.exit != 0 || err != nil || len(denied) != 2 || !strings.Contains(string(said), "2 tool calls denied") {
+	if e.exit != 0 || err != nil || len(denied) != 3 || !strings.Contains(string(said), "2 tool calls denied") {
 		t.Fatalf("exit %d, %v, denied %q\n%s\n%s", e.exit, err, denied, said, e.stderr)
 	}
-	for i, want := range []string{"prot/f must stay as it is: the plan protects it; ", "the plan denies git push; "} {
+	for i, want := range []string{"prot/f must stay as it is: the plan protects it; ", "the plan denies git push; ",
+		"the plan denies git push: "} {
 		if !strings.HasPrefix(denied[i], want) {
 			t.Errorf("denied with %q, want %q", denied[i], want)
 		}

@@ -140,6 +140,10 @@ func TestCheckWrapper(t *testing.T) {
 			t.Errorf("in %s a check of the run has another wall", root)
 		}
 	}
+	a.env = []string{"TMPDIR=/t"}
+	if got := a.withoutPush()["GIT_CONFIG_VALUE_2"]; got != "/tmp/" { // an agent's own, behind it
+		t.Errorf("an agent may push into %q", got)
+	}
 	for _, w := range []*wall.Wall{nil, {}} {
 		if got := a.req.checkWrapper(w); got != nil {
 			t.Errorf("%q", got)

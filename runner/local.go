@@ -119,11 +119,7 @@ func (t *attempt) run(ctx context.Context) classification {
 	}
 	t.env = t.Environ(t.turn.Env)
 	if t.turn.Policy.DeniesPush() {
-		temp := proc.Getenv(t.env, "TMPDIR")
-		if t.Wall.Strict() {
-			temp = "/tmp" // its own
-		}
-		maps.Copy(t.turn.Env, withoutPush(t.env, temp))
+		maps.Copy(t.turn.Env, t.withoutPush())
 	}
 	before, err := t.openBaseline(ctx)
 	if err != nil {

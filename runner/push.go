@@ -12,12 +12,16 @@ import (
 // pushAddress begins the addresses to which git pushes instead, a path that cannot exist. Git shows it in its error.
 const pushAddress = "/dev/null/wavex: the plan denies git push: "
 
-// withoutPush returns the variables of an agent whose git neither pushes nor gets passwords. Tests of an agent may push
-// into temp, its own directory for temporary files. env is its environment, whose settings of git stay.
-func withoutPush(env []string, temp string) map[string]string {
+// withoutPush returns the variables of an agent whose git neither pushes nor gets passwords, beside those of the plan.
+// Its tests may push into its own directory for temporary files.
+func (t *attempt) withoutPush() map[string]string {
+	temp := proc.Getenv(t.env, "TMPDIR")
+	if t.Wall.Strict() {
+		temp = "/tmp"
+	}
 	vars := map[string]string{"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS": "",
 		"SSH_ASKPASS_REQUIRE": "never"}
-	n, _ := strconv.Atoi(proc.Getenv(env, "GIT_CONFIG_COUNT")) // git refuses another text
+	n, _ := strconv.Atoi(proc.Getenv(t.env, "GIT_CONFIG_COUNT")) // git refuses another text
 	set := func(name, value string) {
 		vars[fmt.Sprintf("GIT_CONFIG_KEY_%d", n)], vars[fmt.Sprintf("GIT_CONFIG_VALUE_%d", n)] = name, value
 		n++

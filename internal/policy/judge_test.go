@@ -64,6 +64,7 @@ func TestDeniedCommands(t *testing.T) {
 
 		`sh -c 'git push'`: "", `G=git; $G push`: "", `$(echo git) push`: "", `eval git push`: "", `nice -n 5 git push`: "",
 		`echo x | xargs git push`: "", `python3 -c "import os; os.system('git push')"`: "", "sh <<E\ngit push\nE": "",
+		`git --no-pager push`: "git push", `git --no-pager stash push`: "",
 		`git pushx`: "", `git commit -m push`: "", `git stash push`: "", `git commit -m "git push"`: "", `env`: "", `A=b`: "",
 		`git send-pack x`: "", `echo x > prot/f; rm -r prot`: "", `git push; "`: "", ``: "", `((`: "", `# git push`: "",
 		strings.Repeat(" ", maxText) + "git push": "", `env A=git`: "",
@@ -207,6 +208,22 @@ func TestEdits(t *testing.T) {
 		if got := New(rules).Before(Call{Tool: c.tool, Dir: dir, Input: input}); got.Rule != c.rule {
 			t.Errorf("%s %s %s: %+v, want %q", c.edits, c.tool, c.path, got, c.rule)
 		}
+	}
+}
+
+// The reason names the declared files, and a call without a path passes.
+func TestDeclaredFiles(t *testing.T) {
+	t.Parallel()
+	dir, rules := project(t)
+	rules.Edits = EditsFiles
+	for i, want := range []string{"it declares none", "a", "a, b"} {
+		rules.Files = []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}[:i]
+		if got := New(rules).Before(write("c")); !strings.Contains(got.Reason, "("+want+")") {
+			t.Errorf("%+v, want %s", got, want)
+		}
+	}
+	if got := New(rules).Before(write("")); got.Act != Pass {
+		t.Errorf("without a path: %+v", got)
 	}
 }
 
