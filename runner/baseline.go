@@ -48,15 +48,11 @@ const maxBaseline = 256 << 20
 // openBaseline returns the base of the task. It reads the file of the base, or takes and writes the base if there is no
 // file yet. If the request names none, the base is not written. A damaged base is taken again, without the checks.
 func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
-	path := t.req.Baseline
 	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 && len(t.req.Guards) == 0 && t.req.Protect == nil &&
 		t.req.Trees == nil {
 		return baseline{}, nil
 	}
-	if path == "" {
-		return t.newBaseline().measure(ctx, t, true)
-	}
-	data, err := safefile.Read(path, maxBaseline)
+	data, err := safefile.Read(t.req.Baseline, maxBaseline) // "" does not exist
 	if errors.Is(err, fs.ErrNotExist) {
 		return t.newBaseline().measure(ctx, t, true)
 	} else if err != nil {
@@ -106,7 +102,9 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 	if b.Files == nil {
 		b.Files = map[string]string{}
 		for _, f := range t.req.Files {
-			b.Files[f.Path] = FileDigest(t.req.Dir, f.Path)
+			if b.Files[f.Path] = FileDigest(t.req.Dir, f.Path); !run && f.Writes() {
+				b.Files[f.Path] = "unknown" // what is there counts as work
+			}
 		}
 		if run {
 			b.takeTree(ctx, t)

@@ -215,6 +215,9 @@ func (p cutProject) damage(rng *rand.Rand) (done []string) {
 		}
 		var err error
 		how := []string{"empties", "cuts", "removes"}[rng.IntN(3)]
+		if filepath.Base(f.path) == loop.Digests && how == "removes" { // without it no attempt has begun, and it is on disk
+			how = "empties"
+		}
 		switch how {
 		case "empties":
 			err = os.Truncate(f.path, 0)
