@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -268,5 +269,25 @@ func TestKindOf(t *testing.T) {
 				t.Errorf("%s is of kind %d, want %d", name, got, kind)
 			}
 		}
+	}
+}
+
+// Tasks that begin at the same time keep the same tree.
+func TestPutAtOnce(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		l, s := &filetree.Lister{}, filetree.Store{Dir: t.TempDir()}
+		tree := filetree.Tree{"a": "file 1", "b": "file 2"}
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if kept, err := l.Put(s, tree); err != nil {
+					t.Error(err)
+				} else if got, err := s.Get(kept); err != nil || got.ID() != tree.ID() {
+					t.Errorf("%v, %v", got, err)
+				}
+			})
+		}
+		all.Wait()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 
 	"wavex/internal/safefile"
 )
@@ -67,10 +68,7 @@ func (s Store) Get(k Kept) (Tree, error) {
 		return nil, err
 	}
 	var t Tree
-	if err := json.Unmarshal(data, &t); err != nil {
-		return nil, err
-	}
-	if t.ID() != k.From {
+	if json.Unmarshal(data, &t) != nil || t.ID() != k.From {
 		return nil, fmt.Errorf("the listing %s is damaged", k.From)
 	}
 	return t.With(k.Changes), nil
@@ -111,15 +109,15 @@ func (s Store) Content(ctx context.Context, root string, state State) ([]byte, e
 	return text, nil
 }
 
+var writing sync.Mutex // tasks that begin at the same time keep the same files
+
 func (s Store) write(name string, data []byte) error {
 	var packed bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed) // the level is valid
-	if _, err := w.Write(data); err != nil {
-		return err
-	}
-	if err := w.Close(); err != nil {
-		return err
-	}
+	_, _ = w.Write(data) // a buffer takes all
+	_ = w.Close()
+	writing.Lock()
+	defer writing.Unlock()
 	if err := safefile.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
