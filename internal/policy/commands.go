@@ -13,18 +13,12 @@ import (
 // unknown stands for a word that is not literal.
 const unknown = "\x00"
 
-// maxText bounds the command lines that are read, in bytes.
-const maxText = 256 << 10
-
 // wrappers are commands that run the one behind them.
 var wrappers = []string{"command", "env", "nice", "nohup", "sudo", "time"}
 
 // eachCommand calls emit with the words of each simple command of a command line, also in subshells and substitutions.
 // A text that cannot be parsed has no commands.
 func eachCommand(text string, emit func(words []string)) {
-	if len(text) > maxText {
-		return
-	}
 	defer func() { _ = recover() }() // the parser is not ours; a text that breaks it tells nothing
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 	if err != nil {

@@ -2,8 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -18,14 +16,8 @@ import (
 
 // New returns a Judge with the rules of an attempt. It reads the file system to follow symbolic links.
 func New(r Rules) Judge {
-	j := &judge{rules: r, root: spellings(r.Root), deny: parsePatterns(r.Deny), ask: parsePatterns(r.Ask),
-		repeats: newRepeats(r.Repeat)}
-	for _, dir := range r.Temp {
-		j.temp = append(j.temp, spellings(dir)...)
-	}
-	for _, f := range r.Files {
-		j.files = append(j.files, spellings(f)...)
-	}
+	j := &judge{rules: r, root: spellings(r.Root), temp: spellings(r.Temp...), files: spellings(r.Files...),
+		deny: parsePatterns(r.Deny), ask: parsePatterns(r.Ask), repeats: newRepeats(r.Repeat)}
 	for _, rule := range r.Allowed {
 		if at := editable(rule, slashed(r.Dir), slashed(r.Home)); at != "" {
 			j.files = append(j.files, spellings(at)...)
@@ -33,10 +25,7 @@ func New(r Rules) Judge {
 	}
 	for _, c := range r.Closed {
 		z := zone{Closed: c, paths: spellings(c.Path)}
-		z.In, z.Patterns, z.Except = folded(c.In)[0], folded(slices.Clone(c.Patterns)...), nil
-		for _, e := range c.Except {
-			z.Except = append(z.Except, spellings(e)...)
-		}
+		z.In, z.Patterns, z.Except = folded(c.In)[0], folded(slices.Clone(c.Patterns)...), spellings(c.Except...)
 		j.zones = append(j.zones, z)
 	}
 	return j
@@ -232,34 +221,33 @@ func under(dirs []string, at string) bool {
 // slashed returns a path with slashes.
 func slashed(at string) string { return path.Clean(filepath.ToSlash(at)) }
 
-// spellings returns an absolute path, and the same without symbolic links if that differs.
-func spellings(at string) []string {
-	at = slashed(at)
-	if real := resolve("/", strings.TrimPrefix(at, "/"), 0); real != at {
-		return folded(at, real)
+// spellings returns absolute paths, and those that differ without symbolic links.
+func spellings(paths ...string) (out []string) {
+	for _, at := range paths {
+		out = append(out, slashed(at))
+		if real := resolve(slashed(at)); real != slashed(at) {
+			out = append(out, real)
+		}
 	}
-	return folded(at)
+	return folded(out...)
 }
 
-// maxLinks bounds the symbolic links in one path.
-const maxLinks = 40
-
-// resolve returns the path rel in dir, which has no symbolic link, without symbolic links. Its end may be missing.
-func resolve(dir, rel string, links int) string {
-	for rel != "" {
-		part, rest, _ := strings.Cut(rel, "/")
-		next := path.Join(dir, part)
-		to, err := os.Readlink(filepath.FromSlash(next))
-		switch {
-		case errors.Is(err, fs.ErrNotExist) || links >= maxLinks:
-			return path.Join(next, rest)
-		case err == nil && filepath.IsAbs(to):
-			to = slashed(to)
-			return resolve("/", strings.TrimPrefix(path.Join(to, rest), "/"), links+1)
-		case err == nil:
-			return resolve("/", strings.TrimPrefix(path.Join(dir, filepath.ToSlash(to), rest), "/"), links+1)
+// resolve returns an absolute path without symbolic links. Its end may be missing.
+func resolve(at string) string {
+	rest := ""
+	for range 255 { // as many links, and folders that are missing, are enough
+		if real, err := filepath.EvalSymlinks(filepath.FromSlash(at)); err == nil {
+			return path.Join(slashed(real), rest)
 		}
-		dir, rel = next, rest
+		to, err := os.Readlink(filepath.FromSlash(at)) // to a missing file
+		switch {
+		case err != nil:
+			at, rest = path.Dir(at), path.Join(path.Base(at), rest)
+		case filepath.IsAbs(to):
+			at = slashed(to)
+		default:
+			at = path.Join(path.Dir(at), filepath.ToSlash(to))
+		}
 	}
-	return dir
+	return path.Join(at, rest)
 }

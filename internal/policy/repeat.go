@@ -17,8 +17,6 @@ const (
 	// maxCycle is the longest cycle of calls that counts as a loop, cycles the number of its rounds.
 	maxCycle = 8
 	cycles   = 3
-	// maxAgents bounds the agents whose calls are known.
-	maxAgents = 256
 	// stopAt is the number of denied calls of a loop at which the attempt ends.
 	stopAt = 3
 )
@@ -95,9 +93,6 @@ func (r *repeats) after(c Call, res Result) {
 func (r *repeats) of(agent string) *recent {
 	a := r.agents[agent]
 	if a == nil {
-		if len(r.agents) >= maxAgents {
-			clear(r.agents) // they are found again
-		}
 		a = &recent{}
 		r.agents[agent] = a
 	}

@@ -60,50 +60,39 @@ const DefaultRepeat = 5
 
 // Pattern is a parsed pattern of calls. Its text is the name of a tool, a permission rule Bash(command), or a command.
 // A command's words are patterns of path.Match and match the first words of a command; a word of flags, such as -fdx,
-// matches a command with all of them, in any place and order. Bash(command) matches this command only, unless it ends
-// in * or :*.
+// matches a command with all of them, in any place and order.
 type Pattern struct {
 	text  string
 	tool  string   // a pattern of path.Match; "": a command
-	words []string // without flags; never empty for a command
-	short string   // letters of flags
-	long  []string // flags with two dashes
-	exact bool     // the command has no further words
-	stem  bool     // the last word is the beginning of one
+	words []string // without flags; nil: the text is a permission rule
+	flags []string // as of flagsOf
 }
 
 // ParsePattern parses a pattern of calls.
 func ParsePattern(text string) (Pattern, error) {
 	p := Pattern{text: text}
-	rest, rule := strings.CutPrefix(text, "Bash(")
-	if rule {
-		if rest, rule = strings.CutSuffix(rest, ")"); !rule {
+	if rule, is := strings.CutPrefix(text, "Bash("); is {
+		if !strings.HasSuffix(rule, ")") {
 			return p, errors.New("it lacks the closing parenthesis")
 		}
-		before := rest
-		rest = strings.TrimSuffix(strings.TrimSuffix(rest, "*"), ":")
-		p.exact = rest == before
-		p.stem = !p.exact && !strings.HasSuffix(before, ":*") && !strings.HasSuffix(before, " *")
-		rest = unescape.Replace(rest)
-	} else if isTool(text) {
-		if _, err := path.Match(text, ""); err != nil {
-			return p, fmt.Errorf("it is no pattern: %w", err)
+		if strings.Trim(rule, ":* )") == "" {
+			return p, errors.New("it names no command and no tool")
 		}
-		p.tool = text
 		return p, nil
 	}
-	for _, w := range strings.Fields(rest) {
-		switch {
-		case strings.HasPrefix(w, "--") && len(w) > 2:
-			p.long = append(p.long, w)
-		case strings.HasPrefix(w, "-") && len(w) > 1 && len(p.words) > 0:
-			p.short += w[1:]
-		default:
-			if _, err := path.Match(w, ""); err != nil {
-				return p, fmt.Errorf("it is no pattern: %w", err)
-			}
-			p.words = append(p.words, w)
+	words := strings.Fields(text)
+	if isTool(text) {
+		p.tool, words = text, []string{text}
+	}
+	for _, w := range words {
+		if flags := flagsOf(w); flags != nil {
+			p.flags = append(p.flags, flags...)
+			continue
 		}
+		if _, err := path.Match(w, ""); err != nil {
+			return p, fmt.Errorf("it is no pattern: %w", err)
+		}
+		p.words = append(p.words, w)
 	}
 	if len(p.words) == 0 {
 		return p, errors.New("it names no command and no tool")
@@ -111,7 +100,7 @@ func ParsePattern(text string) (Pattern, error) {
 	if strings.Trim(p.words[0], "*") == "" {
 		return p, errors.New("it matches every command; to take a tool away, use disallowedTools")
 	}
-	if i := strings.IndexByte(rest, '('); i > 0 && isTool(rest[:i]) {
+	if i := strings.IndexByte(text, '('); i > 0 && isTool(text[:i]) {
 		return p, errors.New("of the permission rules it may be Bash(...) or the name of a tool; " +
 			"for others, use disallowedTools")
 	}
@@ -179,112 +168,83 @@ func (l *patterns) denying(words []string) *Pattern {
 	if len(words) == 0 || words[0] == unknown {
 		return nil
 	}
+	words = append([]string{path.Base(words[0])}, words[1:]...)
 	c := splitCommand(words)
 	for _, p := range l.commands {
-		if p.matches(c) {
+		if p.words == nil && allows(p.text, words) || p.words != nil && p.matches(c) {
 			return p
 		}
 	}
 	return nil
 }
 
+// flagsOf returns the flags of a word: -f and -d of -fd, --force and -f of --force. It returns nil for other words.
+func flagsOf(word string) (flags []string) {
+	if long, _, _ := strings.Cut(word, "="); strings.HasPrefix(long, "--") && len(long) > 2 {
+		return []string{long, long[1:3]}
+	}
+	for i := 1; i < len(word) && word[0] == '-' && word[1] != '-'; i++ {
+		flags = append(flags, "-"+word[i:i+1])
+	}
+	return flags
+}
+
 // splitWords are the words of a simple command without its flags, and the flags. The first valued of the arguments in
 // words may be values of flags.
 type splitWords struct {
-	words  []string
-	valued int
-	short  string
-	long   []string
+	words, flags []string
+	valued       int
 }
 
 func splitCommand(words []string) (c splitWords) {
-	name := path.Base(words[0])
-	words = words[1:]
-	if name == "git" {
-		words = afterGlobals(words)
-	}
-	c.words = append(c.words, name)
-	flagged := false
+	flagged := false // the next word may be a value
 	for i, w := range words {
-		isFlag := strings.HasPrefix(w, "-") && len(w) > 1
-		if !isFlag && flagged && c.valued == len(c.words)-1 {
-			c.valued++
-		}
-		flagged = isFlag && !strings.Contains(w, "=")
-		switch {
-		case w == "--":
+		if w == "--" {
 			c.words = append(c.words, words[i+1:]...)
 			return c
-		case strings.HasPrefix(w, "--"):
-			flag, _, _ := strings.Cut(w, "=")
-			c.long = append(c.long, flag)
-			if len(flag) > 2 { // else it is "--=" and the like, which is no flag
-				c.short += flag[2:3] // --force is -f, --recursive is -r
+		}
+		flags := flagsOf(w)
+		if flags == nil {
+			if flagged && c.valued == len(c.words)-1 {
+				c.valued++
 			}
-		case strings.HasPrefix(w, "-") && len(w) > 1:
-			c.short += w[1:]
-			if name == "rm" {
-				c.short += strings.ToLower(w[1:])
-			}
-		default:
 			c.words = append(c.words, w)
 		}
+		for _, f := range flags {
+			if c.flags = append(c.flags, f); words[0] == "rm" {
+				c.flags = append(c.flags, strings.ToLower(f))
+			}
+		}
+		flagged = flags != nil && !strings.Contains(w, "=") && !strings.HasPrefix(w, "--no-")
 	}
 	return c
 }
 
-// afterGlobals returns the arguments of git after its global options.
-func afterGlobals(args []string) []string {
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		n := 1
-		switch args[0] {
-		case "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env":
-			n = 2
-		}
-		args = args[min(n, len(args)):]
-	}
-	return args
-}
-
 func (p *Pattern) matches(c splitWords) bool {
-	is := false
-	for skip := 0; skip <= c.valued && !is; skip++ {
-		is = p.matchesWords(c.words[0], c.words[1+skip:])
-	}
-	if !is {
-		return false
-	}
-	for _, f := range p.short {
-		if !strings.ContainsRune(c.short, f) {
+	for _, f := range p.flags {
+		if !slices.Contains(c.flags, f) {
 			return false
 		}
 	}
-	for _, f := range p.long {
-		if !slices.Contains(c.long, f) {
-			return false
+	for skip := 0; skip <= c.valued; skip++ {
+		if p.matchesWords(slices.Delete(slices.Clone(c.words), 1, 1+skip)) {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
-// matchesWords reports whether the words of a pattern match a command and its arguments without flags.
-func (p *Pattern) matchesWords(name string, args []string) bool {
-	if len(args) < len(p.words)-1 || p.exact && len(args) > len(p.words)-1 {
+// matchesWords reports whether the words of a pattern match the first of a command without flags.
+func (p *Pattern) matchesWords(words []string) bool {
+	if len(words) < len(p.words) {
 		return false
 	}
 	for i, w := range p.words {
-		arg := name
-		if i > 0 {
-			arg = args[i-1]
+		word := words[i]
+		if strings.HasPrefix(word, "/") {
+			word = path.Clean(word)
 		}
-		if p.stem && i == len(p.words)-1 {
-			return strings.HasPrefix(arg, w)
-		}
-		clean := arg
-		if strings.HasPrefix(arg, "/") {
-			clean = path.Clean(arg)
-		}
-		if ok, err := path.Match(w, clean); arg == unknown && w != "*" || err != nil || !ok && w != arg {
+		if ok, err := path.Match(w, word); word == unknown && w != "*" || err != nil || !ok && w != words[i] {
 			return false
 		}
 	}
