@@ -306,7 +306,7 @@ func TestParsePattern(t *testing.T) {
 		"git push": "", "WebFetch": "", "mcp__a__*": "", "Bash(git push:*)": "", "rm -rf /": "", "": "names no command",
 		" ": "names no command", "-f": "names no command", "*": "every command", "Bash(*)": "names no command",
 		"Bash(x": "parenthesis",
-		"git [": "no pattern", "Mcp[": "no pattern", "Edit(src/*)": "permission rules", "--force": "names no command",
+		"git [":  "no pattern", "Mcp[": "no pattern", "Edit(src/*)": "permission rules", "--force": "names no command",
 	} {
 		_, err := ParsePattern(text)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
