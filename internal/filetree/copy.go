@@ -52,9 +52,6 @@ func (s Store) Copy(ctx context.Context, root, to string, back Tree) error {
 		}
 		return false, nil
 	})
-	if st, serr := os.Lstat(to); err == nil && (serr != nil || !st.IsDir()) {
-		err = errors.Join(serr, errors.New("the copy is no directory"))
-	}
 	if err == nil {
 		err = copyRepository(ctx, filepath.Join(root, ".git"), filepath.Join(to, ".git"))
 	}

@@ -259,8 +259,9 @@ func TestListIsBounded(t *testing.T) {
 func TestKindOf(t *testing.T) {
 	t.Parallel()
 	for kind, names := range map[filetree.Kind]string{
-		filetree.Test:   "a_test.go test_x.py tests/data.json x.spec.ts FooTest.java want.txt __snapshots__/a check.sh",
-		filetree.Setup:  "go.mod package.json conftest.py pytest.py .pytest.ini jest.config.js Makefile x.mk Cargo.toml",
+		filetree.Test: "a_test.go test_x.py tests/data.json x.spec.ts FooTest.java want.txt __snapshots__/a check.sh",
+		filetree.Setup: "go.mod package.json conftest.py pytest.py .pytest.ini jest.config.js Makefile x.mk Cargo.toml " +
+			"tests/conftest.py test/setup.js",
 		filetree.Source: "main.go a/b.py run.sh style.css",
 		filetree.Other:  "README.md data.json notes.txt",
 	} {

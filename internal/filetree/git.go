@@ -143,18 +143,16 @@ func newRules(t Tree, contents func(State) ([]byte, error)) (*rules, error) {
 		}
 		text, err := contents(state)
 		if err != nil {
-			r.remove()
-			return nil, err
+			return r, err
 		}
 		if r.dir == "" {
 			if r.dir, err = os.MkdirTemp("", "wavex-rules-"); err != nil {
-				return nil, err
+				return r, err
 			}
 		}
 		at := filepath.Join(r.dir, "tree", local)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, text, 0o600)); err != nil {
-			r.remove()
-			return nil, err
+			return r, err
 		}
 	}
 	return r, nil
@@ -188,11 +186,7 @@ func (r *rules) ignore(ctx context.Context, env, names []string) (map[string]boo
 	return all, nil
 }
 
-func (r *rules) remove() {
-	if r.dir != "" {
-		_ = os.RemoveAll(r.dir) // in the system's folder for temporary files
-	}
-}
+func (r *rules) remove() { _ = os.RemoveAll(r.dir) } // in the system's folder for temporary files
 
 // splitNUL splits a list of names that each end with a NUL.
 func splitNUL(out string) []string {

@@ -48,6 +48,8 @@ var sources = strings.Fields(".go .py .js .cjs .mjs .jsx .ts .cts .mts .tsx .rb 
 func KindOf(file string) Kind {
 	name := path.Base(file)
 	switch {
+	case setupName().MatchString(name) && slices.Contains(sources, path.Ext(name)): // in folders of tests too
+		return Setup
 	case testName().MatchString(name) || slices.ContainsFunc(strings.Split(path.Dir(file), "/"), func(dir string) bool {
 		return slices.Contains(testDirs, dir)
 	}):

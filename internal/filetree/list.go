@@ -51,10 +51,10 @@ func (l *Lister) Again(ctx context.Context, root string, env []string, was, last
 	defer cancel()
 	root = resolved(root)
 	rules, err := newRules(was, contents)
+	defer rules.remove()
 	if err != nil {
 		return nil, err
 	}
-	defer rules.remove()
 	ignored := func(names []string) (map[string]bool, error) { return rules.ignore(ctx, env, names) }
 	return l.walk(ctx, root, was.With(last), ignored)
 }

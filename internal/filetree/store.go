@@ -77,14 +77,12 @@ func (s Store) Get(k Kept) (Tree, error) {
 // Keep stores the contents of the files of a tree of root that git does not have, and the .gitignore files. isSecret
 // reports whether a content must not be stored. A file that is not stored has no earlier content.
 func (s Store) Keep(root string, t Tree, inGit map[string]bool, isSecret func([]byte) bool) {
-	known := map[string]bool{}
 	sum := 0
 	for name, state := range t {
 		digest := state.Digest()
-		if digest == "" || inGit[digest] && path.Base(name) != ".gitignore" || known[digest] || sum > maxContents {
+		if digest == "" || inGit[digest] && path.Base(name) != ".gitignore" || sum > maxContents {
 			continue
 		}
-		known[digest] = true
 		if st, err := os.Lstat(filepath.Join(s.Dir, digest)); err == nil && st.Size() > 0 {
 			continue
 		}

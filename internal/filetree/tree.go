@@ -92,9 +92,6 @@ func (t Tree) With(changes Tree) Tree {
 		return t
 	}
 	out := maps.Clone(t)
-	if out == nil {
-		out = Tree{}
-	}
 	maps.Copy(out, changes)
 	return out
 }
