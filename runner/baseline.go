@@ -166,8 +166,7 @@ func (b baseline) changed(dir string, files []plan.File) (paths []string, digest
 	return paths, digests
 }
 
-// FileDigest identifies the content at path: the content of a file and whether it is executable, the names and contents
-// below a directory, or the target of a broken link. It returns "" if path does not exist.
+// FileDigest identifies a file or directory: its contents, permissions to execute and links. "": it is missing.
 func FileDigest(dir, path string) string {
 	p := filepath.FromSlash(path)
 	if !filepath.IsAbs(p) {
@@ -205,11 +204,13 @@ func treeDigest(root string) string {
 			return fs.SkipDir
 		}
 		rel, _ := filepath.Rel(root, p) // p is in root
-		fmt.Fprintf(h, "%s\x00%s\x00", filepath.ToSlash(rel), d.Type())
+		to, _ := os.Readlink(p)         // "" for others than links
+		fmt.Fprintf(h, "%s\x00%s\x00%s\x00", filepath.ToSlash(rel), d.Type(), to)
 		if d.Type().IsRegular() {
-			sum, err := safefile.Digest(safefile.Open(p))
-			_, _ = io.WriteString(h, sum)
-			return err
+			sum := FileDigest(root, rel)
+			if _, _ = io.WriteString(h, sum); sum == "" || sum == "unreadable" {
+				return fs.ErrPermission
+			}
 		}
 		return nil
 	})
