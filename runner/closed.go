@@ -42,6 +42,9 @@ func (r *Request) closed() (list []policy.Closed) {
 		}
 	}
 	for _, g := range r.Guards {
+		if g.Why == WhyCLI {
+			continue // below, with their folders
+		}
 		add(ruleRun, g.Why, filepath.Join(r.Dir, filepath.FromSlash(g.Path)))
 	}
 	root, _, git := gitPaths(r.Dir)
@@ -50,7 +53,7 @@ func (r *Request) closed() (list []policy.Closed) {
 		add(ruleCLI, "the CLI runs programs that it names", filepath.Join(dir, ".mcp.json"))
 		at := filepath.Join(dir, claudeDir)
 		list = append(list, policy.Closed{Path: at, Patterns: []string{"settings*"}, Rule: ruleCLI,
-			Why: "it has the CLI's own rules"})
+			Why: WhyCLI})
 		if !r.writesIn(claudeDir) {
 			// The CLI itself makes the trees of its own agents in the last one.
 			list = append(list, policy.Closed{Path: at, Patterns: []string{"*"}, Rule: ruleCLI,
@@ -76,7 +79,7 @@ func (r *Request) closedBelow(root string) []policy.Closed {
 		}
 	}
 	return []policy.Closed{
-		{Path: root, In: claudeDir, Patterns: []string{"settings*"}, Rule: ruleCLI, Why: "it has the CLI's own rules"},
+		{Path: root, In: claudeDir, Patterns: []string{"settings*"}, Rule: ruleCLI, Why: WhyCLI},
 		{Path: root, In: claudeDir, Patterns: []string{"*"}, Except: open, Rule: ruleCLI,
 			Why: "the task does not declare it"},
 	}

@@ -34,8 +34,11 @@ const WhyPlan = "it is the plan"
 // WhyPlanCopy is Guard.Why of the plan in the attempt's own tree, which the run does not read.
 const WhyPlanCopy = "it is the plan in its own tree"
 
-// WhySettings is Guard.Why of the settings file in the project directory.
-const WhySettings = "it has the settings of later runs"
+// WhySettings is Guard.Why of the settings file in the project directory, and WhyCLI that of the CLI's own.
+const (
+	WhySettings = "it has the settings of later runs"
+	WhyCLI      = "it has the CLI's own rules"
+)
 
 // MergeTampers returns a with the entries of b that it lacks.
 func MergeTampers(a, b []Tamper) []Tamper {

@@ -169,7 +169,7 @@ func tasksOfReversibility(s *scheduler.State, class string) (ids []string) {
 func settingsChangers(s *scheduler.State) (tasks []string) {
 	for i := range s.Tasks {
 		if last := s.Tasks[i].Last; last != nil && slices.ContainsFunc(last.Tampered, func(t runner.Tamper) bool {
-			return t.Why == runner.WhySettings
+			return t.Why == runner.WhySettings || t.Why == runner.WhyCLI
 		}) {
 			tasks = append(tasks, s.Plan.Tasks[i].ID)
 		}

@@ -4,6 +4,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"wavex/internal/event"
 	"wavex/internal/loop"
@@ -30,11 +31,18 @@ func (r *Session) guardedFiles(t *plan.Task) (out []runner.Guard) {
 		!planfile.IsList(r.plan.Path) && r.config.Isolation == event.Isolated {
 		add(filepath.ToSlash(rel), runner.WhyPlanCopy)
 	}
-	if !slices.ContainsFunc(t.Files, func(f plan.File) bool { return f.Writes() && path.Clean(f.Path) == SettingsFile }) {
-		add(SettingsFile, runner.WhySettings)
+	for name, why := range settingsFiles {
+		if !slices.ContainsFunc(t.Files, func(f plan.File) bool { return f.Writes() && path.Clean(f.Path) == name }) {
+			add(name, why)
+		}
 	}
+	slices.SortFunc(out, func(a, b runner.Guard) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
+
+// settingsFiles are the files of a project that later runs obey, and why no attempt should change them.
+var settingsFiles = map[string]string{SettingsFile: runner.WhySettings, ".mcp.json": runner.WhyCLI,
+	".claude/settings.json": runner.WhyCLI, ".claude/settings.local.json": runner.WhyCLI}
 
 // trees returns how the runner compares the files of the project around attempts at a task.
 func (r *Session) trees(p *plan.Plan, i int) *runner.Trees {

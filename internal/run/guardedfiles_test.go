@@ -16,15 +16,18 @@ func TestGuardedFiles(t *testing.T) {
 	dir := t.TempDir()
 	p := testrepo.Plan(t, dir, `{"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b","dir":"sub"}]}`)
 	r := &Session{plan: p, config: event.Config{Dir: dir, Isolation: event.Isolated}}
-	want := "[{plan.json it is the plan in its own tree} {.wavex.yaml it has the settings of later runs}]"
+	want := "[{.claude/settings.json it has the CLI's own rules} " +
+		"{.claude/settings.local.json it has the CLI's own rules} {.mcp.json it has the CLI's own rules} " +
+		"{.wavex.yaml it has the settings of later runs} " +
+		"{plan.json it is the plan in its own tree}]"
 	if got := fmt.Sprint(r.guardedFiles(&p.Tasks[0])); got != want {
 		t.Error(got)
 	}
 	if got := r.guardedFiles(&p.Tasks[1]); got != nil {
 		t.Errorf("in a subdirectory: %v", got)
 	}
-	p.Tasks[0].Files = []plan.File{{Path: SettingsFile}}
-	if got := r.guardedFiles(&p.Tasks[0]); len(got) != 1 {
+	p.Tasks[0].Files = []plan.File{{Path: SettingsFile}, {Path: ".mcp.json"}}
+	if got := r.guardedFiles(&p.Tasks[0]); len(got) != 3 {
 		t.Errorf("a task that declares the settings: %v", got)
 	}
 }
