@@ -85,10 +85,14 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 	b.Suites, b.Checks = nil, checksDigest(t.req.Checks)
 	if run && len(t.req.Checks) > 0 {
 		measured, err := t.directory.Check(ctx, IfQuiet, t.req.Checks, func() {
-			evidence, outputs, _ := check.RunWithOutput(ctx, t.place(t.req.Dir, t.req.root()), t.req.Checks)
+			run := t.hooks.Check
+			if run == nil {
+				run = check.Run
+			}
+			evidence, _ := run(ctx, t.place(t.req.Dir, t.req.root()), t.req.Checks)
 			b.Vacuous = check.Passed(evidence)
-			for _, out := range outputs {
-				b.Suites = append(b.Suites, check.Suite(out))
+			for _, e := range evidence {
+				b.Suites = append(b.Suites, check.Suite(e.Output))
 			}
 		})
 		if err == nil {

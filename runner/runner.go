@@ -96,6 +96,8 @@ type Hooks struct {
 	TurnEnded func(Turn) error
 	// Directory is the directory of the attempt, if other attempts work in it.
 	Directory Directory
+	// Check is check.Run for checks before the work. It may know their results on the files as they are.
+	Check func(context.Context, check.Place, []plan.Check) ([]check.Evidence, error)
 }
 
 // Request holds the input of one attempt. Paths of this machine are no part of its JSON, which travels to workers.

@@ -34,8 +34,15 @@ type sharedRunner struct {
 func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	defer r.m.slots.emptyDir(req.Slot)
 	req.Env = r.m.slots.overlay(req.Env, req.Slot)
-	hooks.Directory = r.m.shared
-	return r.inner.Attempt(ctx, req, hooks)
+	d := r.m.shared
+	hooks.Directory, hooks.Check = d, r.m.checker(req.Dir, d.files)
+	res := r.inner.Attempt(ctx, req, hooks)
+	if res.Outcome == runner.Done && d.single && len(res.Checks) > 0 {
+		if tree := d.files(ctx); tree != "" {
+			r.m.noteChecks(tree, req.Dir, req.Checks, res.Checks)
+		}
+	}
+	return res
 }
 
 // worktreeRunner runs attempts in worktrees.
@@ -76,6 +83,9 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 	if err != nil {
 		_ = m.releaseTree(t, "")
 		return failedResult(err)
+	}
+	if !kept && m.opts.Setup == "" { // else it may have ignored files of other tasks
+		hooks.Check = m.checker(req.Dir, func(ctx context.Context) string { return m.cleanTree(ctx, t) })
 	}
 	res := r.inner.Attempt(ctx, mapped, hooks)
 	m.slots.emptyDir(req.Slot)

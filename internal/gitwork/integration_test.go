@@ -8,11 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"wavex/internal/check"
 	"wavex/internal/plan"
+	"wavex/internal/proc"
 	"wavex/internal/proc/proctest"
 	"wavex/runner"
 )
@@ -495,8 +498,8 @@ func TestFlakesAcquitNobody(t *testing.T) {
 	for seed := range uint64(100) {
 		flaky := rand.New(rand.NewPCG(seed, 0))
 		failed := map[string]bool{}
-		v := &verifier{m: m, rec: &savedIntegration{From: m.tip()}, earlier: verifiedTasks("a: suite"),
-			results: map[string]*result{}}
+		v := &verifier{m: m, rec: &savedIntegration{From: m.tip()}, earlier: verifiedTasks("a: suite")}
+		m.results = map[string]*result{}
 		v.run = func(_ context.Context, tree string, _ func() (*tree, error), d requiredCheck) (check.Evidence, error) {
 			if _, known := broken[tree]; !known {
 				broken[tree] = strings.Contains(r.git("ls-tree", "--name-only", tree), "c")
@@ -537,6 +540,52 @@ func TestCheckRunsOnceOnATree(t *testing.T) {
 			data, err := os.ReadFile(log)
 			must(t, err)
 			equal(t, "runs", string(data), c.runs)
+		})
+	}
+}
+
+// Equal checks of tasks that begin on the same files run once before the work, unless other files may matter.
+func TestChecksBeforeTheWorkRunOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mode, setup, check string
+		runs               int
+	}{
+		"worktrees":            {Worktree, "", "test -e f", 1 + 4},
+		"with a setup":         {Worktree, "true", "test -e f", 4 + 4},
+		"it makes files":       {Worktree, "", "echo >made; test -e f", 4 + 4},
+		"it belongs to a task": {Worktree, "", "test -e f # $WAVEX_TASK", 4 + 4},
+		"one directory":        {Shared, "", "test -e f", 1 + 4},
+		"ignored files change": {Shared, "out", "test -e f", 4 + 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, files{"a": "1\n", ".gitignore": "out/\n"})
+			o := r.options("r1")
+			o.Mode, o.Setup, o.Width = c.mode, c.setup, map[string]int{Worktree: 4, Shared: 1}[c.mode]
+			m := r.open(o)
+			logs := t.TempDir()
+			with := m.Runner(&runner.Local{Host: runner.Host{Env: proc.Inherit(r.env, nil)}})
+			var all sync.WaitGroup
+			for n := range 4 {
+				dir := filepath.Join(logs, strconv.Itoa(n))
+				must(t, os.MkdirAll(dir, 0o700))
+				ask := func() {
+					res := with.Attempt(t.Context(), runner.Request{Run: "r1", Task: filepath.Base(dir), Attempt: 1, Slot: n,
+						Dir: r.dir, LogDir: dir, Baseline: filepath.Join(dir, "base.json"), Command: "echo >f",
+						Checks: []plan.Check{{Run: "echo >>" + filepath.Join(logs, "n") + "; " + c.check}}}, runner.Hooks{})
+					equal(t, "outcome", res.Outcome, runner.Done)
+					equal(t, "vacuous", res.Vacuous, c.mode == Shared && n > 0)
+				}
+				if all.Go(ask); c.mode == Shared {
+					all.Wait()
+					r.write(r.dir, files{cmp.Or(c.setup, ".git") + "/" + strconv.Itoa(n): "x"})
+				}
+			}
+			all.Wait()
+			data, err := os.ReadFile(filepath.Join(logs, "n"))
+			must(t, err)
+			equal(t, "runs", len(data), c.runs)
 		})
 	}
 }

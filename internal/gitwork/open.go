@@ -64,12 +64,12 @@ type repaired struct {
 	lost     []string // see Lost
 }
 
-// usage tells which worktrees are in use and which checks passed. The mu of its Manager guards it.
+// usage tells which worktrees are in use, and the results of checks. The mu of its Manager guards it.
 type usage struct {
-	session   bool              // it may run attempts
-	toldHooks bool              // changed hooks were told
-	stash     map[string]string // the entries of the stash when the session began
-	passed    map[string]bool   // checks that passed, by tree and check
+	session   bool               // it may run attempts
+	toldHooks bool               // changed hooks were told
+	stash     map[string]string  // the entries of the stash when the session began
+	results   map[string]*result // by tree and check
 
 	busy  map[string]bool // tasks with an attempt in their worktree
 	left  map[int]bool    // numbers from whose paths worktrees are being moved away
@@ -84,7 +84,7 @@ type lastPush struct {
 
 func newManager(o Options) *Manager {
 	m := &Manager{opts: o, trash: trashOf(o.Loop)}
-	m.busy, m.left, m.passed = map[string]bool{}, map[int]bool{}, map[string]bool{}
+	m.busy, m.left, m.results = map[string]bool{}, map[int]bool{}, map[string]*result{}
 	m.freed.L = &m.mu
 	return m
 }

@@ -2,32 +2,115 @@ package gitwork
 
 import (
 	"context"
+	"maps"
+	"strings"
+	"sync"
 
 	"wavex/internal/check"
 	"wavex/internal/plan"
 )
 
-// This file remembers which checks have passed on which tree of git, so that none runs there again. It runs none.
+// This file remembers the results of checks on trees: those of git, or the present files of a shared directory.
 
-// hasPassed reports whether a check has passed on a tree.
-func (m *Manager) hasPassed(tree string, d requiredCheck) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.passed[tree+d.key()]
+// result has the runs of a check on one tree. Two red ones are red, a green one is green, and both are flaky: then the
+// check tells nothing about the tree. Its lock is held while the check runs.
+type result struct {
+	sync.Mutex
+	green *check.Evidence
+	red   []check.Evidence
 }
 
-// notePassed remembers that a check has passed on a tree.
-func (m *Manager) notePassed(tree string, d requiredCheck) {
+// resultOf returns the result of a check on a tree.
+func (m *Manager) resultOf(tree string, d requiredCheck) *result {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.passed[tree+d.key()] = true
+	name := tree + d.key()
+	if m.results[name] == nil {
+		m.results[name] = &result{}
+	}
+	return m.results[name]
+}
+
+func (r *result) note(e check.Evidence) {
+	if e.Passed {
+		r.green = &e
+	} else {
+		r.red = append(r.red, e)
+	}
+}
+
+// known returns the result if a check has passed, or has failed so many times.
+func (r *result) known(reds int) (e check.Evidence, known bool) {
+	switch {
+	case r.green != nil:
+		return *r.green, true
+	case len(r.red) >= reds:
+		return r.red[0], true
+	}
+	return e, false
+}
+
+// forgetRed forgets the checks that never passed: what disturbed them may be over.
+func (m *Manager) forgetRed() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.results, func(_ string, r *result) bool {
+		idle := r.TryLock()
+		if idle {
+			defer r.Unlock()
+		}
+		return idle && r.green == nil
+	})
+}
+
+// checker returns a runner.Hooks.Check for checks in dir. tree names the present files, or is "".
+func (m *Manager) checker(dir string, tree func(context.Context) string) func(context.Context, check.Place,
+	[]plan.Check) ([]check.Evidence, error) {
+	one := func(ctx context.Context, at check.Place, c plan.Check) (check.Evidence, error) {
+		run := func() (check.Evidence, error) {
+			seen, err := check.Run(ctx, at, []plan.Check{c})
+			return seen[0], err
+		}
+		id := tree(ctx)
+		if id == "" || c.Run == "" || strings.Contains(c.Run, "WAVEX_") { // the last belong to their own task
+			return run()
+		}
+		r := m.resultOf(id, requiredCheck{dir: dir, check: c})
+		r.Lock()
+		defer r.Unlock()
+		e, known := r.known(1)
+		if known {
+			return e, nil
+		}
+		e, err := run()
+		if err == nil && tree(ctx) == id { // else others need the files that it makes
+			r.note(e)
+		}
+		return e, err
+	}
+	return func(ctx context.Context, at check.Place, checks []plan.Check) (all []check.Evidence, err error) {
+		for _, c := range checks {
+			e, cerr := one(ctx, at, c)
+			all, err = append(all, e), cerr
+		}
+		return all, err
+	}
+}
+
+// cleanTree returns the id of the tree on which a worktree begins, as long as it has no other files.
+func (m *Manager) cleanTree(ctx context.Context, t *tree) string {
+	out, err := m.gitIn(t).output(ctx, "status", "--porcelain")
+	if id, terr := m.treeOf(ctx, t.Base); err == nil && terr == nil && out == "" {
+		return id
+	}
+	return ""
 }
 
 // noteAttempt remembers the checks that passed in the worktree of an attempt, with the commit id, for a task whose
 // checks run in dir. It does not do so if the worktree has ignored files: the checks may need those.
 func (m *Manager) noteAttempt(ctx context.Context, t *tree, id, dir string, checks []plan.Check,
 	evidence []check.Evidence) {
-	if len(checks) == 0 || len(checks) != len(evidence) {
+	if len(checks) == 0 {
 		return
 	}
 	ignored, err := m.gitIn(t).output(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
@@ -43,9 +126,19 @@ func (m *Manager) noteAttempt(ctx context.Context, t *tree, id, dir string, chec
 	if of == "" {
 		of, err = m.treeOf(ctx, id)
 	}
-	for i, c := range checks {
-		if err == nil && evidence[i].Passed && !evidence[i].Flaky {
-			m.notePassed(of, requiredCheck{dir: dir, check: c})
+	if err == nil {
+		m.noteChecks(of, dir, checks, evidence)
+	}
+}
+
+// noteChecks remembers the checks of an attempt that passed on a tree.
+func (m *Manager) noteChecks(tree, dir string, checks []plan.Check, evidence []check.Evidence) {
+	for i, e := range evidence {
+		if len(checks) == len(evidence) && e.Passed && !e.Flaky {
+			r := m.resultOf(tree, requiredCheck{dir: dir, check: checks[i]})
+			r.Lock()
+			r.note(e)
+			r.Unlock()
 		}
 	}
 }

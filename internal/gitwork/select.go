@@ -33,8 +33,8 @@ func (m *Manager) selectCandidates(ctx context.Context, rec *savedIntegration,
 	if good, err = m.dropConflicting(ctx, rec.From, good, &in); err != nil {
 		return in, nil, err
 	}
-	v := &verifier{m: m, rec: rec, earlier: m.earlierInWave(rec.Wave, good), planChecks: m.planChecks,
-		results: map[string]*result{}}
+	m.forgetRed()
+	v := &verifier{m: m, rec: rec, earlier: m.earlierInWave(rec.Wave, good), planChecks: m.planChecks}
 	v.run = v.runInWorktree
 	for len(good) > 0 {
 		red, err := v.verify(ctx, good, nil)

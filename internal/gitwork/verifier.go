@@ -21,9 +21,8 @@ import (
 type verifier struct {
 	m          *Manager
 	rec        *savedIntegration
-	earlier    []VerifiedTask     // tasks of the same wave that are integrated already
-	planChecks []requiredCheck    // the plan's own
-	results    map[string]*result // by tree and check
+	earlier    []VerifiedTask  // tasks of the same wave that are integrated already
+	planChecks []requiredCheck // the plan's own
 	run        checkRunner
 	notes      []string
 	failures   map[string][]failedCheck // failures of red sets, by set of tasks
@@ -32,13 +31,6 @@ type verifier struct {
 // checkRunner runs a check in a worktree with a tree of git; at makes the worktree.
 type checkRunner func(ctx context.Context, tree string, at func() (*tree, error),
 	d requiredCheck) (check.Evidence, error)
-
-// result has the runs of a check on one tree. Two red ones are red, a green one is green, and both are flaky: then the
-// check tells nothing about the tree.
-type result struct {
-	green bool
-	red   []check.Evidence
-}
 
 // requiredCheck is a check and the directory it runs in. Several tasks may have the same duty.
 type requiredCheck struct {
@@ -139,35 +131,36 @@ func (j *verifier) runChecks(ctx context.Context, commit string,
 	if err != nil {
 		return nil, err
 	}
-	for reds := range 2 {
+	seen := make([]check.Evidence, len(duties))
+	for reds := range 2 { // a failure counts when it is seen twice
 		at := sync.OnceValues(func() (*tree, error) { return j.m.integrationTree(ctx, commit) })
-		for _, d := range duties {
-			if err := j.runCheck(ctx, id, at, d, reds); err != nil {
+		for i, d := range duties {
+			if seen[i], err = j.runCheck(ctx, id, at, d, reds+1); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for _, d := range duties {
-		if r := j.results[id+d.key()]; !r.green {
-			red = append(red, failedCheck{d, r.red[0]})
+	for i, d := range duties {
+		if !seen[i].Passed {
+			red = append(red, failedCheck{d, seen[i]})
 		}
 	}
 	return red, nil
 }
 
-// runCheck runs a check on a tree if its result is not known after a number of red runs.
-func (j *verifier) runCheck(ctx context.Context, id string, at func() (*tree, error), d requiredCheck, reds int) error {
-	r := j.results[id+d.key()]
-	if r == nil {
-		r = &result{green: j.m.hasPassed(id, d)}
-		j.results[id+d.key()] = r
-	}
-	if r.green || len(r.red) > reds {
-		return nil
+// runCheck returns the result of a check on a tree, and runs it if that is not known after a number of red runs.
+func (j *verifier) runCheck(ctx context.Context, id string, at func() (*tree, error), d requiredCheck,
+	reds int) (check.Evidence, error) {
+	r := j.m.resultOf(id, d)
+	r.Lock()
+	defer r.Unlock()
+	e, known := r.known(reds)
+	if known {
+		return e, nil
 	}
 	e, err := j.run(ctx, id, at, d)
 	if err != nil {
-		return err
+		return e, err
 	}
 	if d.mustFail {
 		e.Check, e.Reason = "must not be: "+e.Check, ""
@@ -175,16 +168,11 @@ func (j *verifier) runCheck(ctx context.Context, id string, at func() (*tree, er
 			e.Reason = "it is true"
 		}
 	}
-	if r.green = e.Passed; !r.green {
-		r.red = append(r.red, e)
-		return nil
-	}
-	j.m.notePassed(id, d)
-	if len(r.red) > 0 {
+	if r.note(e); e.Passed && len(r.red) > 0 {
 		j.addNote(fmt.Sprintf("flaky: %s failed (%s) and passed when run again", textfmt.OneLine(e.Check, 100),
 			r.red[0].Reason))
 	}
-	return nil
+	return e, nil
 }
 
 // runInWorktree is the checkRunner of an integration.
