@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"wavex/internal/check"
 	"wavex/internal/filetree"
@@ -90,14 +89,6 @@ func (t *attempt) green(ctx context.Context, before baseline, files []string) (b
 	root, to := t.req.Trees.root(t.req.Dir), filepath.Join(dir, "project")
 	if err := t.store().Copy(ctx, root, to, back); err != nil {
 		return false, err
-	}
-	if in, err := os.OpenRoot(to); err == nil {
-		for _, file := range slices.Concat(t.own, t.surplus) {
-			if _, is := back[file]; !is { // make builds again from a later file
-				_ = in.Chtimes(filepath.FromSlash(file), time.Time{}, time.Now()) // it may be a link, or removed
-			}
-		}
-		_ = in.Close() // nothing is buffered
 	}
 	at := t.place(filepath.Join(to, filepath.FromSlash(t.req.Trees.Under)), to)
 	seen, err := check.Run(ctx, at, t.req.Checks)

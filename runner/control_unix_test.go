@@ -102,14 +102,3 @@ func TestControl(t *testing.T) {
 		}
 	}
 }
-
-// A file that the check makes anew if its source is later is no reason for the pass, though outside of a repository it
-// counts as changed.
-func TestControlBuilds(t *testing.T) {
-	t.Parallel()
-	b, _ := words(t, "echo echo two > words.sh", false)
-	b.req.Checks = []plan.Check{{Run: "[ made.sh -nt words.sh ] || cp words.sh made.sh; test $(sh made.sh) = two"}}
-	if r := b.attempt(t.Context()); r.Outcome != runner.Done || len(r.Rests) > 0 || r.Doubt != "" || len(r.Surplus) != 1 {
-		t.Errorf("%s %q: rests on %q, doubt %q, surplus %q", r.Outcome, r.Reason, r.Rests, r.Doubt, r.Surplus)
-	}
-}

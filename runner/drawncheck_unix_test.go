@@ -177,8 +177,9 @@ func (q *question) recipe() (command string) {
 			break
 		}
 	}
-	if command == "" { // make takes a folder of that name for the target
-		q.need(q.at.isDir(path.Join(q.under, "test")))
+	if command == "" { // make takes a file or folder of that name for the target
+		_, ok := q.get("test")
+		q.need(ok || q.at.isDir(path.Join(q.under, "test")))
 		return "true"
 	}
 	return command
