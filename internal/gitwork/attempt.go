@@ -34,15 +34,8 @@ type sharedRunner struct {
 func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	defer r.m.slots.emptyDir(req.Slot)
 	req.Env = r.m.slots.overlay(req.Env, req.Slot)
-	d := r.m.shared
-	hooks.Directory, hooks.Check = d, r.m.checker(req.Dir, d.files)
-	res := r.inner.Attempt(ctx, req, hooks)
-	if res.Outcome == runner.Done && d.single && len(res.Checks) > 0 {
-		if tree := d.files(ctx); tree != "" {
-			r.m.noteChecks(tree, req.Dir, req.Checks, res.Checks)
-		}
-	}
-	return res
+	hooks.Directory = r.m.shared
+	return r.inner.Attempt(ctx, req, hooks)
 }
 
 // worktreeRunner runs attempts in worktrees.
@@ -85,7 +78,7 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 		return failedResult(err)
 	}
 	if !kept && m.opts.Setup == "" { // else it may have ignored files of other tasks
-		hooks.Check = m.checker(req.Dir, func(ctx context.Context) string { return m.cleanTree(ctx, t) })
+		hooks.Check = m.checker(t, req.Dir)
 	}
 	res := r.inner.Attempt(ctx, mapped, hooks)
 	m.slots.emptyDir(req.Slot)

@@ -548,21 +548,19 @@ func TestCheckRunsOnceOnATree(t *testing.T) {
 func TestChecksBeforeTheWorkRunOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		mode, setup, check string
-		runs               int
+		setup, check string
+		runs         int
 	}{
-		"worktrees":            {Worktree, "", "test -e f", 1 + 4},
-		"with a setup":         {Worktree, "true", "test -e f", 4 + 4},
-		"it makes files":       {Worktree, "", "echo >made; test -e f", 4 + 4},
-		"it belongs to a task": {Worktree, "", "test -e f # $WAVEX_TASK", 4 + 4},
-		"one directory":        {Shared, "", "test -e f", 1 + 4},
-		"ignored files change": {Shared, "out", "test -e f", 4 + 4},
+		"worktrees":            {"", "test -e f", 1 + 4},
+		"with a setup":         {"true", "test -e f", 4 + 4},
+		"it makes files":       {"", "echo >made; test -e f", 4 + 4},
+		"it belongs to a task": {"", "test -e f # $WAVEX_TASK", 4 + 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, files{"a": "1\n", ".gitignore": "out/\n"})
 			o := r.options("r1")
-			o.Mode, o.Setup, o.Width = c.mode, c.setup, map[string]int{Worktree: 4, Shared: 1}[c.mode]
+			o.Setup = c.setup
 			m := r.open(o)
 			logs := t.TempDir()
 			with := m.Runner(&runner.Local{Host: runner.Host{Env: proc.Inherit(r.env, nil)}})
@@ -570,17 +568,13 @@ func TestChecksBeforeTheWorkRunOnce(t *testing.T) {
 			for n := range 4 {
 				dir := filepath.Join(logs, strconv.Itoa(n))
 				must(t, os.MkdirAll(dir, 0o700))
-				ask := func() {
+				all.Go(func() {
 					res := with.Attempt(t.Context(), runner.Request{Run: "r1", Task: filepath.Base(dir), Attempt: 1, Slot: n,
 						Dir: r.dir, LogDir: dir, Baseline: filepath.Join(dir, "base.json"), Command: "echo >f",
 						Checks: []plan.Check{{Run: "echo >>" + filepath.Join(logs, "n") + "; " + c.check}}}, runner.Hooks{})
 					equal(t, "outcome", res.Outcome, runner.Done)
-					equal(t, "vacuous", res.Vacuous, c.mode == Shared && n > 0)
-				}
-				if all.Go(ask); c.mode == Shared {
-					all.Wait()
-					r.write(r.dir, files{cmp.Or(c.setup, ".git") + "/" + strconv.Itoa(n): "x"})
-				}
+					equal(t, "vacuous", res.Vacuous, false)
+				})
 			}
 			all.Wait()
 			data, err := os.ReadFile(filepath.Join(logs, "n"))

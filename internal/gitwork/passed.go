@@ -10,7 +10,7 @@ import (
 	"wavex/internal/plan"
 )
 
-// This file remembers the results of checks on trees: those of git, or the present files of a shared directory.
+// This file remembers the results of checks on trees of git.
 
 // result has the runs of a check on one tree. Two red ones are red, a green one is green, and both are flaky: then the
 // check tells nothing about the tree. Its lock is held while the check runs.
@@ -63,47 +63,44 @@ func (m *Manager) forgetRed() {
 	})
 }
 
-// checker returns a runner.Hooks.Check for checks in dir. tree names the present files, or is "".
-func (m *Manager) checker(dir string, tree func(context.Context) string) func(context.Context, check.Place,
+// checker returns a runner.Hooks.Check for checks in dir, in a worktree as it is made.
+func (m *Manager) checker(t *tree, dir string) func(context.Context, check.Place,
 	[]plan.Check) ([]check.Evidence, error) {
-	one := func(ctx context.Context, at check.Place, c plan.Check) (check.Evidence, error) {
-		run := func() (check.Evidence, error) {
-			seen, err := check.Run(ctx, at, []plan.Check{c})
-			return seen[0], err
-		}
-		id := tree(ctx)
-		if id == "" || c.Run == "" || strings.Contains(c.Run, "WAVEX_") { // the last belong to their own task
-			return run()
-		}
-		r := m.resultOf(id, requiredCheck{dir: dir, check: c})
-		r.Lock()
-		defer r.Unlock()
-		e, known := r.known(1)
-		if known {
-			return e, nil
-		}
-		e, err := run()
-		if err == nil && tree(ctx) == id { // else others need the files that it makes
-			r.note(e)
-		}
-		return e, err
-	}
 	return func(ctx context.Context, at check.Place, checks []plan.Check) (all []check.Evidence, err error) {
+		id, _ := m.treeOf(ctx, t.Base) // "": it cannot be read
 		for _, c := range checks {
-			e, cerr := one(ctx, at, c)
-			all, err = append(all, e), cerr
+			e, clean, cerr := m.checkOn(ctx, id, t, dir, at, c)
+			if all, err = append(all, e), cerr; !clean {
+				id = "" // the others may need the files that it made
+			}
 		}
 		return all, err
 	}
 }
 
-// cleanTree returns the id of the tree on which a worktree begins, as long as it has no other files.
-func (m *Manager) cleanTree(ctx context.Context, t *tree) string {
-	out, err := m.gitIn(t).output(ctx, "status", "--porcelain")
-	if id, terr := m.treeOf(ctx, t.Base); err == nil && terr == nil && out == "" {
-		return id
+// checkOn returns the result of a check on a tree, and runs it in the worktree if that is not known. clean says that the
+// worktree has the files of the tree and no others.
+func (m *Manager) checkOn(ctx context.Context, id string, t *tree, dir string, at check.Place,
+	c plan.Check) (e check.Evidence, clean bool, err error) {
+	var r *result
+	if id != "" && c.Run != "" && !strings.Contains(c.Run, "WAVEX_") { // these belong to their own task
+		r = m.resultOf(id, requiredCheck{dir: dir, check: c})
+		r.Lock()
+		defer r.Unlock()
+		if e, known := r.known(1); known {
+			return e, true, nil
+		}
 	}
-	return ""
+	seen, err := check.Run(ctx, at, []plan.Check{c})
+	if c.Run == "" || id == "" {
+		return seen[0], id != "", err
+	}
+	out, serr := m.gitIn(t).output(ctx, "status", "--porcelain")
+	clean = serr == nil && out == ""
+	if err == nil && clean && r != nil {
+		r.note(seen[0])
+	}
+	return seen[0], clean, err
 }
 
 // noteAttempt remembers the checks that passed in the worktree of an attempt, with the commit id, for a task whose
@@ -126,16 +123,12 @@ func (m *Manager) noteAttempt(ctx context.Context, t *tree, id, dir string, chec
 	if of == "" {
 		of, err = m.treeOf(ctx, id)
 	}
-	if err == nil {
-		m.noteChecks(of, dir, checks, evidence)
+	if err != nil {
+		return
 	}
-}
-
-// noteChecks remembers the checks of an attempt that passed on a tree.
-func (m *Manager) noteChecks(tree, dir string, checks []plan.Check, evidence []check.Evidence) {
 	for i, e := range evidence {
 		if len(checks) == len(evidence) && e.Passed && !e.Flaky {
-			r := m.resultOf(tree, requiredCheck{dir: dir, check: checks[i]})
+			r := m.resultOf(of, requiredCheck{dir: dir, check: checks[i]})
 			r.Lock()
 			r.note(e)
 			r.Unlock()

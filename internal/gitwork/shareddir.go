@@ -103,16 +103,6 @@ func (d *sharedDir) Check(ctx context.Context, when runner.CheckTime, checks []p
 	return quiet(), nil
 }
 
-// files names the present files, with the ignored ones; "" if they cannot be compared.
-func (d *sharedDir) files(ctx context.Context) string {
-	sum, known := d.fingerprint(ctx, "--ignored")
-	if !known {
-		return ""
-	}
-	head, _ := d.g.output(ctx, "rev-parse", "-q", "--verify", "HEAD") // outside of git all files count
-	return fmt.Sprintf("%x %s", sum, head)
-}
-
 // ChangesFiles implements runner.Directory. Checks that have not run in the quiet directory are not known to.
 func (d *sharedDir) ChangesFiles(checks []plan.Check) bool {
 	d.mu.Lock()
@@ -149,10 +139,10 @@ func (d *sharedDir) learn(ctx context.Context, checks []plan.Check, run func(), 
 
 // fingerprint identifies the files of the project by their sizes and times: those that git reports as changed and
 // does not ignore, or all files if the project is in no checkout.
-func (d *sharedDir) fingerprint(ctx context.Context, more ...string) (sum [sha256.Size]byte, known bool) {
+func (d *sharedDir) fingerprint(ctx context.Context) (sum [sha256.Size]byte, known bool) {
 	h := sha256.New()
-	out, err := d.g.output(ctx, slices.Concat([]string{"status", "--porcelain", "-z", "--no-renames",
-		"--untracked-files=all", "--ignore-submodules=dirty"}, more, []string{"--", "."})...)
+	out, err := d.g.output(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all",
+		"--ignore-submodules=dirty", "--", ".")
 	switch {
 	case err != nil && context.Cause(ctx) != nil:
 		return sum, false
