@@ -184,6 +184,9 @@ func FileDigest(dir, path string) string {
 		}
 		return ""
 	case info.IsDir():
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			p = real // WalkDir follows no link
+		}
 		return treeDigest(p)
 	case !info.Mode().IsRegular():
 		return "special " + info.Mode().Type().String()

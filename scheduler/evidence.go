@@ -122,7 +122,7 @@ func (e *taskEvidence) of(i int) event.Evidence {
 	if flaky != "" {
 		return asked(seen, event.Changed, "its check failed and passed on the same files: "+flaky)
 	}
-	if len(p.Verify) > 0 && t.failedBefore() && (t.Edited || !last.Vacuous) {
+	if len(p.Verify) > 0 && t.failedBefore() && t.Edited {
 		return row(event.Proven, kind, "")
 	}
 	if c := showing(e.own[p.ID]); c != nil {
@@ -143,7 +143,7 @@ func (e *taskEvidence) of(i int) event.Evidence {
 		return asked(seen, event.Changed, "its checks were not made before the task")
 	case t.Edited:
 		return asked(seen, event.Changed, "it changed files, and nobody looked at them")
-	case e.reviewed, e.edited && (t.redBefore || len(p.Verify)+len(plan.Written(p.Files)) == 0):
+	case e.reviewed, len(p.Verify) > 0 && t.failedBefore(), e.edited && len(p.Verify)+len(plan.Written(p.Files)) == 0:
 		return asked(e.reviewed, event.Nothing, "nothing was changed")
 	}
 	return row(event.Unproven, event.Assumption, "nothing was changed")

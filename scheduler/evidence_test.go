@@ -38,6 +38,7 @@ func TestEvidence(t *testing.T) {
 		"no test ran":                            "no test ran: no tests to run",
 		"flaky":                                  "its check failed and passed on the same files: x",
 		"another file, no review":                "nobody looked at them",
+		"the same, nothing was changed":          "nothing was changed",
 		"nothing":                                "nothing was changed",
 		"found, and reviewed":                    "nothing was changed",
 	}
@@ -48,7 +49,8 @@ func TestEvidence(t *testing.T) {
 		review string
 		want   string
 	}{
-		"a check that failed before":      {checked, runner.Result{}, false, "", "a proven"},
+		"a check that failed before":      {checked, runner.Result{Changed: []string{"f"}}, false, "", "a proven"},
+		"the same, nothing was changed":   {checked, runner.Result{}, false, "", "a nothing"},
 		"a check that passed before":      {checked, runner.Result{Vacuous: true}, false, "", "a unproven"},
 		"the same, edited":                {checked, edited, false, "", "a kept"},
 		"edited and reviewed":             {checked, edited, false, "thorough", "a reviewed"},

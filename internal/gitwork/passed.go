@@ -78,8 +78,8 @@ func (m *Manager) checker(t *tree, dir string) func(context.Context, check.Place
 	}
 }
 
-// checkOn returns the result of a check on a tree, and runs it in the worktree if that is not known. clean says that the
-// worktree has the files of the tree and no others.
+// checkOn returns the result of a check on a tree, and runs it in the worktree if that is not known. clean says that
+// the worktree has the files of the tree and no others.
 func (m *Manager) checkOn(ctx context.Context, id string, t *tree, dir string, at check.Place,
 	c plan.Check) (e check.Evidence, clean bool, err error) {
 	var r *result

@@ -165,7 +165,7 @@ func tasksOfReversibility(s *scheduler.State, class string) (ids []string) {
 	return ids
 }
 
-// settingsChangers returns the tasks that changed the settings file without declaring it.
+// settingsChangers returns the tasks that changed settings of later runs without declaring them.
 func settingsChangers(s *scheduler.State) (tasks []string) {
 	for i := range s.Tasks {
 		if last := s.Tasks[i].Last; last != nil && slices.ContainsFunc(last.Tampered, func(t runner.Tamper) bool {

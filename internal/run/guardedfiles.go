@@ -21,8 +21,7 @@ const SettingsFile = ".wavex.yaml"
 // guardedFiles returns the files that attempts at a task must not change.
 func (r *Session) guardedFiles(t *plan.Task) (out []runner.Guard) {
 	add := func(project, why string) {
-		rel, err := filepath.Rel(filepath.FromSlash(t.SubDir()), filepath.FromSlash(project))
-		if err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(filepath.FromSlash(t.SubDir()), filepath.FromSlash(project)); err == nil {
 			out = append(out, runner.Guard{Path: filepath.ToSlash(rel), Why: why})
 		}
 	}
@@ -32,7 +31,9 @@ func (r *Session) guardedFiles(t *plan.Task) (out []runner.Guard) {
 		add(filepath.ToSlash(rel), runner.WhyPlanCopy)
 	}
 	for name, why := range settingsFiles {
-		if !slices.ContainsFunc(t.Files, func(f plan.File) bool { return f.Writes() && path.Clean(f.Path) == name }) {
+		if !slices.ContainsFunc(t.Files, func(f plan.File) bool {
+			return f.Writes() && strings.HasPrefix(name+"/", path.Join(t.SubDir(), f.Path)+"/")
+		}) {
 			add(name, why)
 		}
 	}

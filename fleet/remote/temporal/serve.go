@@ -20,8 +20,7 @@ import (
 // to work. work must tell the result by Complete before it returns. The error tells why the server refuses this worker.
 // While the server is away Serve waits for it, but not at its begin.
 //
-// At most slots attempts run at a time, and one more for each queue but the first: the wait of a queue takes a slot,
-// and must not close the others.
+// At most slots attempts of the first queue run at a time, and beside them one of each other queue.
 func (c *Client) Serve(ctx context.Context, queues []string, slots int, work func(worker.Task)) error {
 	serving, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -31,18 +30,12 @@ func (c *Client) Serve(ctx context.Context, queues []string, slots int, work fun
 	}
 	var stopping sync.WaitGroup
 	defer stopping.Wait()
-	shared, err := sdk.NewFixedSizeSlotSupplier(slots + len(queues) - 1)
-	if err != nil {
-		return err
-	}
-	for _, queue := range queues {
-		tuner, err := sdk.NewFixedSizeTuner(sdk.FixedSizeTunerOptions{})
-		if err != nil {
-			cancel(err)
-			break
+	for i, queue := range queues {
+		if i > 0 {
+			slots = 1
 		}
 		w := sdk.New(c.sdk, queue, sdk.Options{DisableWorkflowWorker: true, MaxConcurrentActivityTaskPollers: 1,
-			Tuner: sharing{tuner, shared}, WorkerStopTimeout: forever, OnFatalError: cancel})
+			MaxConcurrentActivityExecutionSize: slots, WorkerStopTimeout: forever, OnFatalError: cancel})
 		w.RegisterActivityWithOptions(attempt, activity.RegisterOptions{Name: activityType})
 		if err := w.Start(); err != nil {
 			cancel(err)
@@ -94,11 +87,3 @@ func (t *task) Complete(ctx context.Context, result []byte) error {
 	}
 	return err
 }
-
-// sharing is a tuner whose slots for attempts other queues have too.
-type sharing struct {
-	sdk.WorkerTuner
-	attempts sdk.SlotSupplier
-}
-
-func (s sharing) GetActivityTaskSlotSupplier() sdk.SlotSupplier { return s.attempts }
