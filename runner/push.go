@@ -1,7 +1,10 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strconv"
 
 	"wavex/internal/proc"
@@ -28,9 +31,12 @@ func (t *attempt) withoutPush() map[string]string {
 	}
 	set("credential.helper", "") // takes away those before
 	set("url."+pushAddress+".pushInsteadOf", "")
-	if temp != "" { // the longest prefix counts
-		set("url."+temp+"/.pushInsteadOf", temp+"/")
-		set("url.file://"+temp+"/.pushInsteadOf", "file://"+temp+"/")
+	if temp != "" {
+		real, _ := filepath.EvalSymlinks(temp)
+		for _, dir := range slices.Compact([]string{temp, cmp.Or(real, temp)}) { // the longest prefix counts
+			set("url."+dir+"/.pushInsteadOf", dir+"/")
+			set("url.file://"+dir+"/.pushInsteadOf", "file://"+dir+"/")
+		}
 	}
 	vars["GIT_CONFIG_COUNT"] = strconv.Itoa(n)
 	return vars

@@ -16,13 +16,13 @@ const unknown = "\x00"
 // wrappers are commands that run the one behind them.
 var wrappers = []string{"command", "env", "nice", "nohup", "sudo", "time"}
 
-// eachCommand calls emit with the words of each simple command of a command line, also in subshells and substitutions.
-// A text that cannot be parsed has no commands.
-func eachCommand(text string, emit func(words []string)) {
+// commands returns the words of each simple command of a command line, also in subshells and substitutions. A text
+// that cannot be parsed has no commands.
+func commands(text string) (list [][]string) {
 	defer func() { _ = recover() }() // the parser is not ours; a text that breaks it tells nothing
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 	if err != nil {
-		return
+		return nil
 	}
 	syntax.Walk(f, func(n syntax.Node) bool {
 		c, is := n.(*syntax.CallExpr)
@@ -33,16 +33,17 @@ func eachCommand(text string, emit func(words []string)) {
 		for i, w := range c.Args {
 			words[i] = literal(w.Parts)
 		}
-		emit(words)
+		list = append(list, words)
 		for len(words) > 1 && slices.Contains(wrappers, path.Base(words[0])) && !strings.HasPrefix(words[1], "-") {
 			words = words[1:]
 			for len(words) > 1 && strings.Contains(words[0], "=") {
 				words = words[1:]
 			}
-			emit(words)
+			list = append(list, words)
 		}
 		return true
 	})
+	return list
 }
 
 // literal returns the text of a word without its quotes, or unknown.

@@ -17,7 +17,7 @@ import (
 // New returns a Judge with the rules of an attempt. It reads the file system to follow symbolic links.
 func New(r Rules) Judge {
 	j := &judge{rules: r, root: spellings(r.Root), temp: spellings(r.Temp...), files: spellings(r.Files...),
-		deny: parsePatterns(r.Deny), ask: parsePatterns(r.Ask), repeats: newRepeats(r.Repeat)}
+		deny: parsePatterns(r.Deny), ask: parsePatterns(r.Ask), repeats: &repeats{r.Repeat, map[string]*recent{}}}
 	for _, rule := range r.Allowed {
 		if at := editable(rule, slashed(r.Dir), slashed(r.Home)); at != "" {
 			j.files = append(j.files, spellings(at)...)
@@ -49,10 +49,7 @@ type zone struct {
 }
 
 // Before decides on a call that has not run.
-func (j *judge) Before(c Call) Decision {
-	d := j.decide(c)
-	return j.repeats.before(c, d)
-}
+func (j *judge) Before(c Call) Decision { return j.repeats.before(c, j.decide(c)) }
 
 // After gets the result of a call that Before let pass.
 func (j *judge) After(c Call, r Result) { j.repeats.after(c, r) }
@@ -117,16 +114,12 @@ func (j *judge) edit(c Call) Decision {
 		return under(j.files, at) || under(j.temp, at) && !under(j.root, at)
 	}
 	if j.rules.Edits == EditsFiles && !slices.ContainsFunc(all, isDeclared) {
-		names := make([]string, len(j.rules.Files))
-		for i, f := range j.rules.Files {
-			names[i] = j.name(slashed(f))
+		var names []string
+		for _, f := range j.rules.Files[:min(len(j.rules.Files), 20)] {
+			names = append(names, j.name(slashed(f)))
 		}
-		list := "it declares none"
-		if len(names) > 0 {
-			list = strings.Join(names[:min(len(names), 20)], ", ")
-		}
-		return denial("edits: "+EditsFiles, name, name+" is not among the files that the task declares to write ("+list+
-			"); change only those")
+		return denial("edits: "+EditsFiles, name, name+" is not among the files that the task declares to write ("+
+			cmp.Or(strings.Join(names, ", "), "it declares none")+"); change only those")
 	}
 	return Decision{Act: Pass}
 }
@@ -137,7 +130,7 @@ func (j *judge) command(text string, asked []string) (Decision, []string) {
 	if slices.Contains(j.rules.Checks, strings.TrimSpace(text)) {
 		return d, asked
 	}
-	eachCommand(text, func(words []string) {
+	for _, words := range commands(text) {
 		p := j.deny.denying(words)
 		if p != nil && d.Act == Pass &&
 			!slices.ContainsFunc(j.rules.Allowed, func(rule string) bool { return allows(rule, words) }) {
@@ -147,7 +140,7 @@ func (j *judge) command(text string, asked []string) (Decision, []string) {
 		if p = j.ask.denying(words); p != nil && !slices.Contains(asked, p.text) {
 			asked = append(asked, p.text)
 		}
-	})
+	}
 	return d, asked
 }
 
@@ -240,13 +233,14 @@ func resolve(at string) string {
 			return path.Join(slashed(real), rest)
 		}
 		to, err := os.Readlink(filepath.FromSlash(at)) // to a missing file
+		dir, base := path.Split(at)                    // uncleaned: behind a linked folder, .. is another one
 		switch {
 		case err != nil:
-			at, rest = path.Dir(at), path.Join(path.Base(at), rest)
+			at, rest = cmp.Or(strings.TrimRight(dir, "/"), "/"), path.Join(base, rest)
 		case filepath.IsAbs(to):
-			at = slashed(to)
+			at = filepath.ToSlash(to)
 		default:
-			at = path.Join(path.Dir(at), filepath.ToSlash(to))
+			at = dir + filepath.ToSlash(to)
 		}
 	}
 	return path.Join(at, rest)

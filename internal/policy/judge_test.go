@@ -51,7 +51,9 @@ func TestDeniedCommands(t *testing.T) {
 	t.Parallel()
 	_, rules := project(t)
 	rules.Deny = append(rules.Deny, "gh pr create", "curl", "nc*", "npm publish", "sudo", "Bash(go get:*)",
-		"Bash(make deploy)", "Bash(npm run deploy*)", "WebFetch", "mcp__*__send", "Bash(pip install x y)")
+		"Bash(make deploy)", "Bash(npm run deploy*)", "WebFetch", "mcp__*__send", "Bash(pip install x y)", "./a.sh",
+		"scripts/b.sh", "scripts/c*", "/usr/bin/wget", "Bash(./d.sh:*)", "Bash(scripts/e.sh)", `Bash(git commit -m "x y")`,
+		`Bash(git tag 'x y' -m "\(z":*)`, `Bash("*")`)
 	for command, want := range map[string]string{
 		`git push`: "git push", `git -C . -c a=b push origin main`: "git push", `/usr/bin/git push -f`: "git push",
 		`make && "git" 'push'`: "git push", `g\it pu"sh"`: "git push", `make | git push; ls`: "git push",
@@ -79,6 +81,20 @@ func TestDeniedCommands(t *testing.T) {
 		`npm run deploy-x`: "Bash(npm run deploy*)", `npm run deploy:y -- a`: "Bash(npm run deploy*)",
 		`npm run deploy`: "Bash(npm run deploy*)", `npm run build`: "", `npm run "$X"`: "",
 		`pip install x y`: "Bash(pip install x y)", `pip install x "$Y"`: "",
+
+		`./a.sh`: "./a.sh", `b/a.sh`: "", `scripts/b.sh -x`: "scripts/b.sh", `scripts/c.sh`: "scripts/c*", `c.sh`: "",
+		`sudo -n; env /usr/bin/wget x`: "sudo", `/usr/bin/wget x`: "/usr/bin/wget", `wget x`: "",
+		`./d.sh`: "Bash(./d.sh:*)", `./d.sh now`: "Bash(./d.sh:*)", `scripts/e.sh`: "Bash(scripts/e.sh)",
+		`git commit -m "x y"`: `Bash(git commit -m "x y")`, `git commit -m 'x y'`: `Bash(git commit -m "x y")`,
+		`git commit -m "x"`: "", `git tag "x y" -m "(z" -f`: `Bash(git tag 'x y' -m "\(z":*)`,
+
+		`-x; git push`: "git push", `-- ; curl x`: "curl", `echo a; -n; rm -rf /`: "rm -rf /", `-- git push`: "",
+		`"" ; git push`: "git push",
+
+		`git -P stash push`: "", `git -P log push`: "", `git --bare log push`: "", `git --paginate log push`: "",
+		`git --exec-path=x stash push`: "", `git -C push status`: "", `git -c a=b stash push`: "", `git -P push`: "git push",
+		`git --git-dir x --work-tree y push`: "git push", `git --git-dir=x --namespace -n push`: "git push",
+		`git --config-env a=B push`: "git push", `git --bare -C x push`: "git push", `/usr/bin/git -C x push`: "git push",
 	} {
 		got := New(rules).Before(bash(command))
 		if strings.TrimPrefix(got.Rule, "deny: ") != want {
@@ -146,7 +162,8 @@ func TestAllowedCommands(t *testing.T) {
 			"git push o main", Pass},
 		{"Bash(git push *main)", "git push o dev", Deny}, {"Bash", "git push", Deny}, {"Bash(*)", "git push", Deny},
 		{"Bash(git status:*)", "git push", Deny}, {"Bash(git push:*)", "rm -rf /", Deny}, {"", "git push --dry-run", Pass},
-		{"", "git push --dry-run && git push", Deny},
+		{"", "git push --dry-run && git push", Deny}, {`Bash(git push "a b")`, "git push 'a b'", Pass},
+		{`Bash("*")`, "git push", Deny},
 	} {
 		_, rules := project(t)
 		rules.Allowed, rules.Checks = []string{c.rule}, []string{"git push --dry-run"}
@@ -159,6 +176,7 @@ func TestAllowedCommands(t *testing.T) {
 // Pushes are denied unless a command of the plan may push.
 func TestDeniesPush(t *testing.T) {
 	t.Parallel()
+	allowing := func(rule string) Rules { return Rules{Deny: DefaultDeny(), Allowed: []string{rule}} }
 	for _, c := range []struct {
 		rules Rules
 		want  bool
@@ -169,6 +187,13 @@ func TestDeniesPush(t *testing.T) {
 		{Rules{Deny: DefaultDeny(), Allowed: []string{"Bash(git:*)"}}, false},
 		{Rules{Deny: DefaultDeny(), Allowed: []string{"Bash(git status)"}, Checks: []string{"make"}}, true},
 		{Rules{Deny: DefaultDeny(), Checks: []string{"make && git -C x push"}}, false},
+		{allowing("Bash(git -C sub push:*)"), false}, {allowing("Bash(git -C *)"), false},
+		{allowing("Bash(git -C sub *)"), false}, {allowing("Bash(git -C sub pu*)"), false},
+		{allowing("Bash(/usr/bin/git push o)"), false}, {allowing("Bash(git*)"), false},
+		{allowing("Bash(git * push)"), false}, {allowing("Bash(git pushx)"), true},
+		{allowing("Bash(git -C sub stash push:*)"), true}, {allowing("Bash(git stash *)"), true},
+		{allowing("Bash(git -C push status)"), true}, {allowing("Bash(cd x && git push)"), true},
+		{allowing("Bash(git -C sub push"), true},
 	} {
 		if got := c.rules.DeniesPush(); got != c.want {
 			t.Errorf("%+v: %v", c.rules, got)
@@ -234,6 +259,22 @@ func TestLinks(t *testing.T) {
 	for link, to := range map[string]string{"all": "prot", "new": "prot/none", "deep": "all"} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Skip(err)
+		}
+	}
+	for _, d := range []string{"d/x", "e/f/g"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"d/x/l": "../../.git/hooks/pre-commit", "e/f/g/y": "../../../d/x",
+		"k": "e/f/g", "m": "k/../../../.git/hooks/n", "o": dir + "/k/../../../.git/hooks/n"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"d/x/l", "e/f/g/y/l", "k/y/l", "m", "o"} { // of missing files, by linked folders
+		if got := New(rules).Before(write(file)); got.Rule != "git" {
+			t.Errorf("%s: %+v", file, got)
 		}
 	}
 	alias := filepath.Join(t.TempDir(), "alias")
@@ -428,11 +469,11 @@ func FuzzLook(f *testing.F) {
 	}
 	_, rules := project(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		eachCommand(text, func(words []string) {
+		for _, words := range commands(text) {
 			if len(words) == 0 {
 				t.Errorf("%q has a command without words", text)
 			}
-		})
+		}
 		start := time.Now()
 		d := New(rules).Before(bash(text))
 		if took := time.Since(start); took > 5*time.Second {

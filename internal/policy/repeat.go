@@ -27,13 +27,11 @@ type repeats struct {
 	agents map[string]*recent
 }
 
-func newRepeats(row int) *repeats { return &repeats{row: row, agents: map[string]*recent{}} }
-
 // recent are the last calls of one agent.
 type recent struct {
 	calls  []seenCall
-	loop   []digest // the calls of a loop that was found; nil: none
-	denied int      // calls of the loop that were denied
+	loop   []seenCall // the calls of a loop that was found; nil: none
+	denied int        // calls of the loop that were denied
 }
 
 type digest = [sha256.Size]byte
@@ -47,24 +45,22 @@ func (r *repeats) before(c Call, d Decision) Decision {
 		return d
 	}
 	a, call := r.of(c.Agent), digestOf(c)
-	if !slices.Contains(a.loop, call) {
+	if !slices.ContainsFunc(a.loop, func(s seenCall) bool { return s.call == call }) {
 		loop := a.find(call, r.row)
-		if loop != nil {
-			a.loop, a.denied = loop, 0
-		} else if d.Act == Pass {
-			a.loop = nil
-		}
 		if loop == nil {
-			if d.Act == Deny {
+			switch d.Act {
+			case Pass:
+				a.loop = nil
+			case Deny:
 				a.add(seenCall{call, sha256.Sum256([]byte(d.Reason))}, r.row)
 			}
 			return d
 		}
+		a.loop, a.denied = loop, 0
 	}
 	a.denied++
-	n := len(a.loop)
 	subject := "this call"
-	if n > 1 {
+	if n := len(a.loop); n > 1 {
 		subject = fmt.Sprintf("this cycle of %d calls", n)
 	}
 	d = Decision{Act: Deny, Rule: fmt.Sprintf("repeat: %d", r.row), Target: Target(c),
@@ -84,19 +80,14 @@ func (r *repeats) after(c Call, res Result) {
 		a.calls = a.calls[:0]
 		return
 	}
-	h := sha256.New()
-	h.Write(res.Output)
-	fmt.Fprint(h, res.Failed)
-	a.add(seenCall{digestOf(c), digest(h.Sum(nil))}, r.row)
+	a.add(seenCall{digestOf(c), sha256.Sum256(fmt.Appendf(nil, "%s%t", res.Output, res.Failed))}, r.row)
 }
 
 func (r *repeats) of(agent string) *recent {
-	a := r.agents[agent]
-	if a == nil {
-		a = &recent{}
-		r.agents[agent] = a
+	if r.agents[agent] == nil {
+		r.agents[agent] = &recent{}
 	}
-	return a
+	return r.agents[agent]
 }
 
 func (a *recent) add(c seenCall, row int) {
@@ -107,7 +98,7 @@ func (a *recent) add(c seenCall, row int) {
 }
 
 // find returns the calls of the loop that a call goes on with, or nil.
-func (a *recent) find(call digest, row int) []digest {
+func (a *recent) find(call digest, row int) []seenCall {
 	n := len(a.calls)
 	for size := 1; size <= maxCycle; size++ {
 		rounds := cycles
@@ -118,16 +109,8 @@ func (a *recent) find(call digest, row int) []digest {
 			continue
 		}
 		tail := a.calls[n-size*rounds:]
-		same := true
-		for i := size; i < len(tail) && same; i++ {
-			same = tail[i] == tail[i-size]
-		}
-		if same {
-			loop := make([]digest, size)
-			for i := range loop {
-				loop[i] = tail[i].call
-			}
-			return loop
+		if slices.Equal(tail[size:], tail[:len(tail)-size]) {
+			return slices.Clone(tail[:size])
 		}
 	}
 	return nil
@@ -139,10 +122,7 @@ func digestOf(c Call) digest {
 	if command := gjson.GetBytes(input, "command"); RunsCommand(c.Tool) && command.Exists() {
 		input = []byte(command.Raw + gjson.GetBytes(input, "run_in_background").Raw)
 	}
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%s\n", c.Tool, c.Dir)
-	h.Write(input)
-	return digest(h.Sum(nil))
+	return sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", c.Tool, c.Dir, input))
 }
 
 // Target returns the main argument of a call.

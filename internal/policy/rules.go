@@ -117,63 +117,69 @@ func isTool(s string) bool {
 
 // DeniesPush reports whether the agent may run git push in no form, not even as a check.
 func (r *Rules) DeniesPush() bool {
-	const push = "git push"
-	return Denied(r.Deny, push) != "" && !slices.ContainsFunc(r.Allowed, func(rule string) bool {
-		return allows(rule, strings.Fields(push)) || strings.HasPrefix(rule, "Bash("+push)
-	}) && !slices.ContainsFunc(r.Checks, func(check string) bool { return Denied([]string{push}, check) != "" })
+	return Denied(r.Deny, "git push") != "" && !slices.ContainsFunc(r.Allowed, allowsPush) &&
+		!slices.ContainsFunc(r.Checks, func(check string) bool { return Denied([]string{"git push"}, check) != "" })
+}
+
+// allowsPush reports whether a permission rule allows git push in some form. A * may stand for several words.
+func allowsPush(rule string) bool {
+	list := commands(strings.ReplaceAll(ruleText(rule), "*", "* * *"))
+	if len(list) != 1 {
+		return false
+	}
+	c := splitCommand(list[0])
+	isGit, _ := path.Match(path.Base(c.words[0]), "git")
+	isPush, _ := path.Match(c.words[min(1, len(c.words)-1)], "push")
+	return isGit && isPush
 }
 
 // Denied returns the first of the patterns that denies a command line, as far as its text tells, or "". It skips
 // patterns that cannot be parsed.
 func Denied(patterns []string, command string) string {
 	list := parsePatterns(patterns)
-	found := ""
-	eachCommand(command, func(words []string) {
-		if p := list.denying(words); p != nil && found == "" {
-			found = p.text
+	for _, words := range commands(command) {
+		if p := list.denying(words); p != nil {
+			return p.text
 		}
-	})
-	return found
+	}
+	return ""
 }
 
 // patterns are parsed patterns.
-type patterns struct{ commands, tools []*Pattern }
+type patterns []*Pattern
 
 func parsePatterns(texts []string) (l patterns) {
 	for _, text := range texts {
-		p, err := ParsePattern(text)
-		switch {
-		case err != nil: // reported where the plan is read
-		case p.tool != "":
-			l.tools = append(l.tools, &p)
-		default:
-			l.commands = append(l.commands, &p)
+		if p, err := ParsePattern(text); err == nil { // else reported where the plan is read
+			l = append(l, &p)
 		}
 	}
 	return l
 }
 
 // denyingTool returns the pattern that matches a tool, or nil.
-func (l *patterns) denyingTool(tool string) *Pattern {
-	for _, p := range l.tools {
-		if ok, err := path.Match(p.tool, tool); ok && err == nil {
+func (l patterns) denyingTool(tool string) *Pattern {
+	for _, p := range l {
+		if ok, err := path.Match(p.tool, tool); ok && err == nil && p.tool != "" {
 			return p
 		}
 	}
 	return nil
 }
 
-// denying returns the pattern that matches a simple command, or nil.
-func (l *patterns) denying(words []string) *Pattern {
-	if len(words) == 0 || words[0] == unknown {
+// denying returns the pattern that matches a simple command, as written or without the folder of its program, or nil.
+func (l patterns) denying(words []string) *Pattern {
+	if words[0] == unknown {
 		return nil
 	}
-	words = append([]string{path.Base(words[0])}, words[1:]...)
 	c := splitCommand(words)
-	for _, p := range l.commands {
-		if p.words == nil && allows(p.text, words) || p.words != nil && p.matches(c) {
+	for _, p := range l {
+		if p.words == nil && allows(p.text, words) || p.words != nil && p.tool == "" && p.matches(c) {
 			return p
 		}
+	}
+	if name := path.Base(words[0]); name != words[0] {
+		return l.denying(append([]string{name}, words[1:]...))
 	}
 	return nil
 }
@@ -196,26 +202,35 @@ type splitWords struct {
 	valued       int
 }
 
+// gitValued are the options of git before its command whose values are words of their own.
+var gitValued = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env",
+	"--attr-source"}
+
 func splitCommand(words []string) (c splitWords) {
-	flagged := false // the next word may be a value
-	for i, w := range words {
+	c.words = words[:1:1]
+	name := path.Base(words[0])
+	for i, flagged := 1, false; i < len(words); i++ {
+		w := words[i]
 		if w == "--" {
 			c.words = append(c.words, words[i+1:]...)
 			return c
 		}
 		flags := flagsOf(w)
-		if flags == nil {
+		switch {
+		case flags == nil:
 			if flagged && c.valued == len(c.words)-1 {
 				c.valued++
 			}
 			c.words = append(c.words, w)
+		case name == "git" && len(c.words) == 1 && slices.Contains(gitValued, w):
+			i++
 		}
 		for _, f := range flags {
-			if c.flags = append(c.flags, f); words[0] == "rm" {
+			if c.flags = append(c.flags, f); name == "rm" {
 				c.flags = append(c.flags, strings.ToLower(f))
 			}
 		}
-		flagged = flags != nil && !strings.Contains(w, "=") && !strings.HasPrefix(w, "--no-")
+		flagged = flags != nil && name != "git" && !strings.Contains(w, "=") && !strings.HasPrefix(w, "--no-")
 	}
 	return c
 }
@@ -251,21 +266,35 @@ func (p *Pattern) matchesWords(words []string) bool {
 	return true
 }
 
-// allows reports whether a permission rule names a simple command. A rule for the whole tool names none.
+// allows reports whether a permission rule names a simple command, in its own words or as the shell reads them. A rule
+// for the whole tool names none.
 func allows(rule string, words []string) bool {
+	text, command := ruleText(rule), strings.Join(words, " ")
+	if fits(text, command) || !strings.ContainsAny(text, `"'\`) {
+		return fits(text, command)
+	}
+	list := commands(text)
+	return len(list) == 1 && fits(strings.Join(list[0], " "), command)
+}
+
+// ruleText returns the command of a permission rule, with * for any end, or "".
+func ruleText(rule string) string {
 	text, isBash := strings.CutPrefix(rule, "Bash(")
 	text, ends := strings.CutSuffix(text, ")")
-	if !isBash || !ends || strings.Trim(text, ":* ") == "" {
-		return false
+	if !isBash || !ends || strings.Trim(text, `:* "'\`) == "" {
+		return ""
 	}
-	command := strings.Join(words, " ")
-	if prefix, ok := strings.CutSuffix(text, ":*"); ok {
-		prefix = unescape.Replace(prefix)
-		return command == prefix || strings.HasPrefix(command, prefix+" ")
+	if begin, open := strings.CutSuffix(text, ":*"); open {
+		text = begin + " *"
 	}
-	parts := strings.Split(unescape.Replace(text), "*")
+	return unescape.Replace(text)
+}
+
+// fits reports whether a command fits the text of a permission rule.
+func fits(text, command string) bool {
+	parts := strings.Split(text, "*")
 	if len(parts) == 1 {
-		return command == parts[0]
+		return command != "" && command == parts[0]
 	}
 	rest, ok := strings.CutPrefix(command, parts[0])
 	for _, part := range parts[1 : len(parts)-1] {

@@ -3,7 +3,6 @@ package question
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -48,34 +47,24 @@ func NewDesk(dir Dir, terminal Terminal, allowed []string, always func(pattern s
 	return d
 }
 
-// whyUnattended is the reason of a denial in a session without a person.
-const whyUnattended = "a person must allow this, and none is there; do without it, or say in your report why it is " +
-	"needed"
-
-// errLate is the cause of a question's end at its deadline.
-var errLate = errors.New("the time for an answer is over")
-
 // byRule answers a question whose pattern was allowed while it waited.
 var byRule = Answer{Choice: Once, By: "an answer to an earlier question"}
 
 // byDeadline closes a question without an answer.
 var byDeadline = Answer{Choice: No, By: "deadline"}
 
-// pollInterval is the time between two looks for an answer of another process.
-const pollInterval = 100 * time.Millisecond
-
 // Decide puts a call to a person, unless all its patterns are allowed. The answer counts for the whole call, and for
 // other calls only with the pattern that the question names. If the call is denied, why says so to the agent. Without a
 // person it is denied at once.
 func (d *Desk) Decide(ctx context.Context, call policy.Question, timeout time.Duration) (allowed bool, why string) {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errLate)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for _, pattern := range append([]string{call.Pattern}, strings.Split(call.Others, "\n")...) {
 		if pattern == "" || d.isAllowed(pattern) {
 			continue
 		}
 		if d.terminal == nil && !d.dir.isWatched() {
-			return false, whyUnattended
+			return false, "a person must allow this, and none is there; do without it, or say in your report why it is needed"
 		}
 		call.Pattern = pattern
 		a, err := d.ask(ctx, call, timeout)
@@ -151,7 +140,7 @@ func (d *Desk) publish(call policy.Question, timeout time.Duration) (Question, e
 
 // await waits for the first answer: one of answers, or of another process, or byDeadline at the end of ctx.
 func (d *Desk) await(ctx context.Context, q Question, answers <-chan Answer) Answer {
-	poll := time.NewTicker(pollInterval)
+	poll := time.NewTicker(100 * time.Millisecond)
 	defer poll.Stop()
 	for {
 		select {

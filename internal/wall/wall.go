@@ -72,9 +72,8 @@ func resolved(paths []string) (out []string) {
 // Wrapper returns the proc.Spec.Wrapper that closes absolute paths to a program, with all that is below them. A path
 // that does not exist is left out, and so are those after the first 100, unless the wall is strict. The paths of open
 // may be below one of them: they stay as they are. A strict wall closes all paths but these, those of With and
-// temporary files. Entries of a closed
-// directory are not bound one by one, because wavex replaces some of them, and bwrap does not start if the source of a
-// bind is replaced meanwhile (0.8.0).
+// temporary files. Entries of a closed directory are not bound one by one, because wavex replaces some of them, and
+// bwrap does not start if the source of a bind is replaced meanwhile (0.8.0).
 func (w *Wall) Wrapper(closed []string, open ...string) []string {
 	if w == nil {
 		return nil
