@@ -12,7 +12,7 @@ function lead() {
 }
 
 function drawVerdict() {
-  const [ended, mark] = verdicts[run.status] || [run.status, "·"], word = run.verdict ? `${ended}, ${run.verdict}` : ended;
+  const [word, mark] = verdicts[run.status] || [run.status, "·"];
   const time = run.sessions.reduce((n, [a, b]) => n + b - a, 0);
   const tile = (name, value, small) => h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value, small && h("small", {}, small)));
   const copy = h("button", { type: "button", on: { click: () => navigator.clipboard && navigator.clipboard.writeText(run.resume).then(() => { copy.textContent = "Copied"; }) } }, "Copy");
@@ -29,6 +29,7 @@ function drawVerdict() {
         h("p", { class: "eyebrow" }, h("span", {}, "Run ", h("span", { class: "mono" }, run.id)), run.plan && h("span", {}, run.plan), h("span", {}, run.agent === "rehearse" ? "rehearsal: costs and tokens are made up" : run.agent)),
         h("h1", { id: "verdict-title", class: (run.name || "").length > 36 ? "long" : "" }, sign(mark), h("span", { class: "word" }, word), run.name ? ": " + run.name : ""),
         h("p", { class: "lead" }, lead()),
+        run.verdict && h("p", { class: "lead" }, "Verdict: " + run.verdict),
         run.risks && h("ul", { class: "lead risks", "aria-label": "What speaks against more trust" }, run.risks.map((x) => h("li", {}, x))),
         run.reason && h("p", { class: "lead" }, run.reason), run.advice && h("p", { class: "lead" }, run.advice),
         run.hold ? h("p", { class: "lead" }, "Nothing starts before " + local(run.hold) + ".") : null,
