@@ -84,7 +84,7 @@ func TestLies(t *testing.T) {
 	t.Parallel()
 	for _, test := range []liesTest{
 		{lie: "half cost", scene: plain, names: statement.TotalCost, also: []statement.ID{statement.TurnCost}},
-		{lie: "cumulative cost", scene: resumed, over: func(c cli) bool { return !c.old }},
+		{lie: "cumulative cost", scene: resumed, names: statement.TurnCost, over: func(c cli) bool { return !c.old }},
 		{lie: "no turn cost", scene: plain, names: statement.TurnCost},
 		{lie: "half turn cost", scene: plain, names: statement.TurnCost},
 		{lie: "no cap", probes: true, names: statement.Cap},
@@ -93,11 +93,11 @@ func TestLies(t *testing.T) {
 		{lie: "other tools", scene: plain},
 		{lie: "no denials", scene: denied},
 		{lie: "no final usage", scene: killed, names: statement.PartialUsage, over: func(cli) bool { return true }},
-		{lie: "late result", scene: stopped},
-		{lie: "two results", scene: plain},
+		{lie: "late result", scene: stopped, byTheRun: true},
+		{lie: "two results", scene: plain, byTheRun: true},
 		{lie: "no result", scene: lost, byTheRun: true, names: statement.TotalCost},
-		{lie: "no interrupt", scene: stopped},
-		{lie: "nothing stops it", scene: stopped},
+		{lie: "no interrupt", scene: stopped, byTheRun: true},
+		{lie: "nothing stops it", scene: stopped, byTheRun: true},
 		{lie: "another session", scene: resumed},
 		{lie: "no structured answer", scene: judged},
 	} {
