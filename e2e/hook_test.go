@@ -152,8 +152,8 @@ func TestStopHookIgnoresChildren(t *testing.T) {
 		Steps: []fakeapi.Reply{
 			fakeapi.Use(fakeapi.Write("floor", "laid\n")),
 			// From here on the run belongs to the session that runs this command.
-			fakeapi.Use(fakeapi.Bash(`sed -i "s/\"owner\": \"[^\"]*\"/\"owner\": \"$CLAUDE_CODE_SESSION_ID\"/" .loop/hook.json; ` +
-				`grep -q "$CLAUDE_CODE_SESSION_ID" .loop/hook.json && echo it is mine`)),
+			fakeapi.Use(fakeapi.Bash(`sed -i "s/\"owner\": \"[^\"]*\"/\"owner\": \"$CLAUDE_CODE_SESSION_ID\"/" ` +
+				`.loop/hook.json; grep -q "$CLAUDE_CODE_SESSION_ID" .loop/hook.json && echo it is mine`)),
 			fakeapi.Text("Laid."),
 		}}}})
 	r := newRepo(t, `-- plan.json --

@@ -107,7 +107,7 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 		b.Files = map[string]string{}
 		for _, f := range t.req.Files {
 			if b.Files[f.Path] = FileDigest(t.req.Dir, f.Path); !run && f.Writes() {
-				b.Files[f.Path] = "unknown" // what is there counts as work
+				b.Files[f.Path] = "unknown" // a file that is there counts as work
 			}
 		}
 		if run {

@@ -123,7 +123,7 @@ func (p *drawnProject) spoil(f files, name string) {
 		if v.link != "" {
 			v.link += "2"
 		}
-		v.text += "TODO\n"
+		v.text += "DRAFT\n"
 	default:
 		i := p.IntN(len(lines))
 		v.text = strings.Join(slices.Delete(lines, i, i+1), "")

@@ -227,7 +227,7 @@ func (p *drawnProject) rule() string {
 	case 0, 1, 2:
 		return "has|" + source + "|" + p.add(source, line)
 	case 3:
-		return "lacks|" + source + "|TODO"
+		return "lacks|" + source + "|DRAFT"
 	case 4:
 		return "same|" + source + "|" + data
 	case 5:

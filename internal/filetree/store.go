@@ -111,8 +111,8 @@ var writing sync.Mutex // tasks that begin at the same time keep the same files
 
 func (s Store) write(name string, data []byte) error {
 	var packed bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed) // the level is valid
-	_, _ = w.Write(data)                                 // a buffer takes all
+	w, _ := gzip.NewWriterLevel(&packed, gzip.BestSpeed) // the level is valid, and a buffer takes all
+	_, _ = w.Write(data)
 	_ = w.Close()
 	writing.Lock()
 	defer writing.Unlock()
