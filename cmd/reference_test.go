@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sort"
 	"strings"
 	"testing"
@@ -32,24 +33,76 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// commandPage returns the help of every command that the help lists.
+// commandPage returns the help of every command that the help lists. Parts that are also in the help of wavex run are
+// only there.
 func commandPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString(
-		"# Commands\n\nThe help of each command, as `wavex help --all COMMAND` prints it. This page is generated from it.\n\n```text\n" +
-			told(t, 0, "--help") + "```\n")
+	b.WriteString("# Commands\n\n" + paragraph("The help of each command, as `wavex help --all COMMAND` prints it. This "+
+		"page is generated from it. Flags and exit codes that a command shares with [`wavex run`](#wavex-run) are "+
+		"explained there.") + "```text\n" + told(t, 0, "--help") + "```\n")
+	run := told(t, 0, "help", "--all", "run")
 	for _, name := range commands(t) {
 		if name == "help" { // its text repeats that of the others
 			continue
 		}
 		help := told(t, 0, "help", "--all", name)
+		if name != "run" {
+			help = without(help, run)
+		}
 		fmt.Fprintf(&b, "\n## wavex %s\n\n```text\n%s```\n", name, help)
 		for _, sub := range below(help) {
 			fmt.Fprintf(&b, "\n### wavex %s %s\n\n```text\n%s```\n", name, sub, told(t, 0, name, sub, "--help"))
 		}
 	}
 	return b.String()
+}
+
+var (
+	flagLine     = regexp.MustCompile(`^ {2}(?:-\w, | {4})(--[\w-]+)`)
+	emptySection = regexp.MustCompile(`(?m)^[A-Z][^\n]*:\n(?:\n|\z)`)
+	exitCodes    = regexp.MustCompile(`(?m)^Exit status:\n(?: .*\n)+`)
+)
+
+// without returns a help in which the flags and exit codes that run has too are only named.
+func without(help, run string) string {
+	known := map[string]bool{}
+	for _, part := range parts(run) {
+		known[strings.Join(strings.Fields(part), " ")] = true
+	}
+	var rest strings.Builder
+	var shared []string
+	for _, part := range parts(help) {
+		switch m := flagLine.FindStringSubmatch(part); {
+		case m == nil, m[1] != "--help" && !known[strings.Join(strings.Fields(part), " ")]:
+			rest.WriteString(part)
+		case m[1] != "--help":
+			shared = append(shared, m[1])
+		}
+	}
+	help = emptySection.ReplaceAllString(rest.String(), "")
+	if codes := exitCodes.FindString(run); codes != "" {
+		help = strings.Replace(help, codes, "Exit status: as of wavex run.\n", 1)
+	}
+	if shared != nil {
+		names := textfmt.Wrap("As of wavex run: "+strings.Join(shared, ", "), 80)
+		help = strings.TrimRight(help, "\n") + "\n\n" + strings.Join(names, "\n") + "\n"
+	}
+	return help
+}
+
+// parts returns the flags of a help, with their explanation, and its other lines.
+func parts(help string) (all []string) {
+	flag := false
+	for line := range strings.Lines(help) {
+		if flag && strings.HasPrefix(line, "       ") {
+			all[len(all)-1] += line
+			continue
+		}
+		flag = flagLine.MatchString(line)
+		all = append(all, line)
+	}
+	return all
 }
 
 // below returns the subcommands of a command.
