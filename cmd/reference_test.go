@@ -198,17 +198,27 @@ func describe(b *strings.Builder, name string, o object) {
 		fields = append(fields, f)
 	}
 	sort.Strings(fields)
-	b.WriteString("| field | type | meaning |\n|---|---|---|\n")
+	var others []string
 	for _, f := range fields {
 		p := o.Properties[f]
-		mark := ""
+		text := fmt.Sprintf("`%s` (%s)", f, kind(p))
 		if required[f] {
-			mark = ", always"
+			text = fmt.Sprintf("`%s` (%s, always)", f, kind(p))
 		}
-		fmt.Fprintf(b, "| `%s` | %s%s | %s |\n", f, kind(p), mark, strings.ReplaceAll(p.Description, "|", "\\|"))
+		if p.Description == "" {
+			others = append(others, text)
+			continue
+		}
+		b.WriteString(item(text + ": " + p.Description))
+	}
+	if others != nil {
+		b.WriteString(item(strings.Join(others, ", ")))
 	}
 	b.WriteString("\n")
 }
+
+// item returns an item of a list in Markdown, wrapped likewise.
+func item(text string) string { return "- " + strings.Join(textfmt.Wrap(text, 98), "\n  ") + "\n" }
 
 // kind returns the type of o in words.
 func kind(o object) string {
