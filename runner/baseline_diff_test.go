@@ -110,7 +110,7 @@ func TestChecksBeforeTheWork(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a", "b"} {
-		mustDo(t, os.WriteFile(filepath.Join(req.Dir, name), nil, 0o600))
+		mustDo(t, os.WriteFile(filepath.Join(req.Dir, name), []byte("x"), 0o600))
 	}
 	open("a", 1)
 	if got := checksDigest([]plan.Check{{Run: "a"}}); got != "0e981dd858f4c2dc" { // bases of earlier versions have it

@@ -218,7 +218,7 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 func (t *attempt) judge(ctx context.Context, before baseline, v classification, w work, again bool) classification {
 	t.res.Tampered = MergeTampers(before.tampered(t.req.Dir, t.req.Guards), t.res.Tampered)
 	var err error
-	if t.res.Violated, err = t.violated(ctx); v.outcome != Done {
+	if t.res.Violated, err = check.Violated(ctx, t.place(t.req.Dir, t.req.root()), t.req.MustNot); v.outcome != Done {
 		return v
 	}
 	if err != nil {
@@ -292,24 +292,6 @@ func (t *attempt) place(dir, root string) check.Place {
 // hasMustNotChecks reports whether a mustNot condition has a check.
 func (t *attempt) hasMustNotChecks() bool {
 	return slices.ContainsFunc(t.req.MustNot, func(c plan.Condition) bool { return c.Check != nil })
-}
-
-// violated returns the texts of the mustNot conditions that hold now. An error means that a check of
-// them was interrupted.
-func (t *attempt) violated(ctx context.Context) (out []string, interrupted error) {
-	for _, c := range t.req.MustNot {
-		if c.Check == nil {
-			continue
-		}
-		seen, err := check.Run(ctx, t.place(t.req.Dir, t.req.root()), []plan.Check{*c.Check})
-		switch {
-		case err != nil:
-			interrupted = err
-		case check.Passed(seen):
-			out = append(out, c.Text)
-		}
-	}
-	return out, interrupted
 }
 
 // PrepareTurn creates the folder and the first files of an attempt, and returns the request of its

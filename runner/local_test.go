@@ -384,7 +384,7 @@ func TestChecksOfATurn(t *testing.T) {
 func TestProtectedSinceAnEdit(t *testing.T) {
 	t.Parallel()
 	b := setup(t, runnertest.StandIn(runnertest.Idles))
-	must(os.WriteFile(filepath.Join(b.dir, "golden.txt"), nil, 0o600))
+	must(os.WriteFile(filepath.Join(b.dir, "golden.txt"), []byte("x"), 0o600))
 	b.req.Checks = []plan.Check{{File: "golden.txt"}}
 	for b.req.Attempt = 1; b.req.Attempt <= 2; b.req.Attempt++ {
 		if r := b.attempt(t.Context()); r.Outcome != runner.Done {

@@ -5,6 +5,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"wavex/internal/plan"
@@ -84,3 +85,29 @@ func Describe(c plan.Check) string {
 		return c.File + " exists"
 	}
 }
+
+// Violated returns the texts of the conditions that hold: their check passes, or the file that it only names is there,
+// whatever it is. An error means that a check was interrupted.
+func Violated(ctx context.Context, at Place, conditions []plan.Condition) (out []string, interrupted error) {
+	for _, c := range conditions {
+		if c.Check == nil {
+			continue
+		}
+		seen, err := Run(ctx, at, []plan.Check{*c.Check})
+		there := false
+		if isPresence(*c.Check) {
+			_, missing := os.Lstat(resolvePath(at.Dir, c.Check.File))
+			there = missing == nil
+		}
+		switch {
+		case err != nil:
+			interrupted = err
+		case there || Passed(seen):
+			out = append(out, c.Text)
+		}
+	}
+	return out, interrupted
+}
+
+// isPresence reports whether a check only asks for a file.
+func isPresence(c plan.Check) bool { return c.Run == "" && c.Contains == "" && c.Matches == "" }

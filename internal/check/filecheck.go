@@ -29,11 +29,13 @@ func checkFile(dir string, c plan.Check, e *Evidence) {
 		e.Reason = textfmt.OneLine(c.File+" does not exist", maxReason)
 		return
 	case err != nil: // opening it fails too
-	case c.Contains == "" && c.Matches == "":
-		e.Passed = true
-		return
 	case !info.Mode().IsRegular():
 		e.Reason = textfmt.OneLine(c.File+" is not a regular file", maxReason)
+		return
+	case isPresence(c):
+		if e.Passed = info.Size() > 0; !e.Passed {
+			e.Reason = textfmt.OneLine(c.File+" is empty", maxReason)
+		}
 		return
 	}
 	f, err := os.Open(path)

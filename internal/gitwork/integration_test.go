@@ -313,31 +313,31 @@ func TestAgentsThatDamageTheirWorktree(t *testing.T) {
 	}
 }
 
-// The run says which entries the stash has lost, keeps them, and names what a task has stashed all the same.
+// The run puts back the entries that the stash has lost, and names what a task has stashed all the same.
 func TestChangedStashIsTold(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
-	for _, content := range []string{"2\n", "3\n"} {
+	for _, content := range []string{"2\n", "3\n", "4\n"} {
 		r.write(r.dir, files{"a": content})
 		r.git("stash", "-q")
 	}
-	id := r.git("rev-parse", "stash@{1}")
+	ids := strings.Fields(r.git("rev-parse", "stash@{0}", "stash@{1}", "stash@{2}"))
 	var said []string
 	o := r.options("r1")
 	o.Warn = func(err error) { said = append(said, err.Error()) }
 	m := r.open(o)
 	r.attempt(m, "x", func(dir string, _ runner.Request) error {
-		r.gitIn(dir, "stash", "drop", "-q", "stash@{1}")
-		r.write(dir, files{"a": "4\n"})
+		r.gitIn(dir, "stash", "clear")
+		r.write(dir, files{"a": "5\n"})
 		r.gitIn(dir, "stash", "-q")
 		return nil
 	})
 	must(t, m.tellStash(t.Context()))
 	all := strings.Join(said, "\n")
-	if !strings.Contains(all, "git stash store "+id) || !strings.Contains(all, "WIP on wavex/r1.tasks/x") {
+	if !strings.Contains(all, "were put back: WIP on main") || !strings.Contains(all, "WIP on wavex/r1.tasks/x") {
 		t.Errorf("the run says %q", all)
 	}
-	equal(t, "kept", r.git("for-each-ref", "--format=%(objectname)", "refs/wavex/r1.kept/stash/"), id)
+	equal(t, "put back", r.git("rev-parse", "stash@{0}", "stash@{1}", "stash@{2}"), strings.Join(ids, "\n"))
 }
 
 // A failed attempt's work is kept when the next attempt begins afresh, and stays in the worktree

@@ -68,7 +68,7 @@ type repaired struct {
 type usage struct {
 	session   bool               // it may run attempts
 	toldHooks bool               // changed hooks were told
-	stash     map[string]string  // the entries of the stash when the session began
+	stash     [][2]string        // the entries of the stash when the session began
 	results   map[string]*result // by tree and check
 
 	busy  map[string]bool // tasks with an attempt in their worktree
@@ -207,9 +207,8 @@ func (m *Manager) open(ctx context.Context, session bool) error {
 		m.shared = newSharedDir(m.g, m.opts)
 	} else if err = m.makeAgentHooks(); err != nil {
 		return err
-	} else {
-		m.stash = m.stashEntries()
 	}
+	m.stash = m.stashEntries()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.save(true)
@@ -367,9 +366,9 @@ func (m *Manager) notice(format string, args ...any) {
 // Close releases the resources of the run. The worktrees of unsettled tasks stay, so that a resumed
 // session finds its directory; Clean removes them.
 func (m *Manager) Close(ctx context.Context) error {
-	var errs []error
+	errs := []error{m.tellStash(ctx)}
 	if m.state.Mode == Worktree && m.checkout.top != "" {
-		errs = append(errs, m.tellStash(ctx), m.parkOverlays(ctx), m.removeUnusedTrees(ctx))
+		errs = append(errs, m.parkOverlays(ctx), m.removeUnusedTrees(ctx))
 	}
 	if m.session {
 		if err := m.notePrograms(&m.state, false); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/safefile"
+	"wavex/runner"
 )
 
 // This file keeps agents in worktrees from the stash, which all worktrees of a repository share: one would pop the
@@ -74,42 +75,42 @@ func (m *Manager) agentGit() string {
 	return strings.TrimPrefix(setting.env[0], "GIT_CONFIG_PARAMETERS=")
 }
 
-// stashEntries returns the entries of the stash by id, with their messages.
-func (m *Manager) stashEntries() map[string]string {
-	text, _ := os.ReadFile(filepath.Join(m.checkout.common, "logs", "refs", "stash")) // there may be none
-	all := map[string]string{}
+// stashEntries returns the ids and messages of the entries of the stash, the oldest first.
+func (m *Manager) stashEntries() (all [][2]string) {
+	common, _ := runner.Repository(m.opts.Project)
+	text, _ := os.ReadFile(filepath.Join(common, "logs", "refs", "stash")) // there may be none
 	for line := range strings.Lines(string(text)) {
 		facts, said, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if ids := strings.Fields(facts); len(ids) > 1 {
-			all[ids[1]] = said
+		if ids := strings.Fields(facts); common != "" && len(ids) > 1 {
+			all = append(all, [2]string{ids[1], said})
 		}
 	}
 	return all
 }
 
-// tellStash warns of entries of the stash that were lost since the session began, which it keeps below refs/wavex, and
-// of entries of agents.
+// tellStash puts back entries of the stash that were lost since the session began, and warns of them, and of entries
+// that agents in worktrees made.
 func (m *Manager) tellStash(ctx context.Context) error {
 	now := m.stashEntries()
-	var lost, pairs, made []string
-	for id := range m.stash {
-		if _, there := now[id]; !there {
-			lost = append(lost, "git stash store "+id)
-			pairs = append(pairs, preservedRef(m.opts.Run, "stash", id), id)
+	var lost, made []string
+	var err error
+	for _, e := range m.stash {
+		if !slices.Contains(now, e) {
+			lost = append(lost, e[1])
+			err = errors.Join(err, m.g.runWithoutHooks(ctx, "stash", "store", "-q", "-m", e[1], e[0]))
 		}
 	}
-	for id, said := range now {
-		if _, old := m.stash[id]; !old && strings.Contains(said, branchName(runBranch(m.opts.Run))+".tasks/") {
-			made = append(made, said)
+	for _, e := range now {
+		if !slices.Contains(m.stash, e) && strings.Contains(e[1], branchName(runBranch(m.opts.Run))+".tasks/") {
+			made = append(made, e[1])
 		}
 	}
 	m.stash = now
 	if len(lost) > 0 {
-		slices.Sort(lost)
-		m.warn(fmt.Errorf("the stash lost entries since the session began; they come back with: %s", firstFew(lost)))
+		m.warn(fmt.Errorf("the stash lost entries since the session began; they were put back: %s", firstFew(lost)))
 	}
 	if len(made) > 0 {
 		m.warn(fmt.Errorf("tasks stashed changes, which are in no commit: git stash list has %s", firstFew(made)))
 	}
-	return m.g.updateRefs(ctx, pairs...)
+	return err
 }

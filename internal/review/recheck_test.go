@@ -35,7 +35,7 @@ func recheckStarted(names ...string) event.CriteriaStarted {
 func TestRunRechecks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	testrepo.Files{"sub/here": ""}.Write(t, dir)
+	testrepo.Files{"sub/here": "x"}.Write(t, dir)
 	h, s := newCoordinator(t, dir, recheckPlan, &fakeCaller{})
 	h.opts.Config.Parallel = 2
 	v, err := h.PrepareVerification(s, recheckStarted("a/1", "a/2", "b/1", "b/2", "c/1", "c/2", "gone/1",

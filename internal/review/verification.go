@@ -81,7 +81,7 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 					h.runCriterion(ctx, dir, &items[i], made)
 				}
 			}
-			out.Violated = h.violated(ctx, dir, e.Round, mustNot)
+			out.Violated, _ = check.Violated(ctx, h.place(dir, dir, h.marks(e.Round)), mustNot) // as the whole
 			out.Rechecks = h.runRechecks(ctx, dir, e.Round, list, made, more)
 			if e.Judge {
 				out.Cost = h.judgeCriteria(ctx, e, dir, request, files, items)
@@ -132,20 +132,6 @@ func (h *Coordinator) marks(round int) map[string]string {
 // place returns where a check runs: in dir, which is in the working tree root, with further variables.
 func (h *Coordinator) place(dir, root string, vars map[string]string) check.Place {
 	return check.Place{Dir: dir, Env: proc.Environ(os.Environ(), vars), Wrapper: h.opts.Workspace.CheckWrapper(root)}
-}
-
-// violated returns the texts of the conditions whose check passes.
-func (h *Coordinator) violated(ctx context.Context, dir string, round int, conditions []plan.Condition) (out []string) {
-	for _, c := range conditions {
-		if c.Check == nil {
-			continue
-		}
-		got, err := check.Run(ctx, h.place(dir, dir, h.marks(round)), []plan.Check{*c.Check})
-		if err == nil && check.Passed(got) { // an interruption ends the whole verification
-			out = append(out, c.Text)
-		}
-	}
-	return out
 }
 
 // judgeCriteria asks a judge about the remaining criteria. A ruling that a criterion is met counts only
