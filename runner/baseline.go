@@ -26,8 +26,8 @@ type baseline struct {
 	Files map[string]string `json:"files"`
 	// Guards holds the digests of guarded files, Protected those of the files that the plan
 	// protects; nil if it protected none.
-	Guards    map[string]string `json:"guards,omitempty"`
-	Protected map[string]string `json:"protected,omitzero"`
+	Guards    filetree.Tree `json:"guards,omitempty"`
+	Protected filetree.Tree `json:"protected,omitzero"`
 	// Tree has all files of the project that count; nil: they are not compared.
 	Tree *filetree.Kept `json:"tree,omitempty"`
 	// Vacuous reports that the task has checks and all of them passed before the first attempt.

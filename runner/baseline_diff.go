@@ -23,10 +23,10 @@ type finalState struct {
 	// Guards and Protected replace the digests of the base that others have changed since.
 	// AfterGuards and AfterProtected hold the digests at the end of the attempt that differ from
 	// those.
-	Guards         map[string]string `json:"guards,omitempty"`
-	Protected      map[string]string `json:"protected,omitempty"`
-	AfterGuards    map[string]string `json:"after_guards,omitempty"`
-	AfterProtected map[string]string `json:"after_protected,omitempty"`
+	Guards         filetree.Tree `json:"guards,omitempty"`
+	Protected      filetree.Tree `json:"protected,omitempty"`
+	AfterGuards    filetree.Tree `json:"after_guards,omitempty"`
+	AfterProtected filetree.Tree `json:"after_protected,omitempty"`
 	// Tree has the files that others have changed since the base, AfterTree those that differ at the end of the attempt.
 	Tree      filetree.Tree `json:"tree,omitempty"`
 	AfterTree filetree.Tree `json:"after_tree,omitempty"`
@@ -42,16 +42,16 @@ func (b baseline) withOutsideChanges(ctx context.Context, t *attempt) baseline {
 	if err != nil || json.Unmarshal(data, &l) != nil { // missing or cut off
 		l = finalState{}
 	}
-	b.Guards, b.Protected = overlay(b.Guards, l.Guards), overlay(b.Protected, l.Protected)
+	b.Guards, b.Protected = b.Guards.With(l.Guards), b.Protected.With(l.Protected)
 	if b.tree != nil {
 		b.tree = b.tree.With(l.Tree)
 	}
 	if l.Attempt != t.req.Attempt-1 {
 		return b
 	}
-	b.Guards = adoptChanges(b.Guards, overlay(b.Guards, l.AfterGuards), b.currentGuards(t.req))
+	b.Guards = b.Guards.With(b.Guards.With(l.AfterGuards).Changes(b.currentGuards(t.req)))
 	if b.Protected != nil {
-		b.Protected = adoptChanges(b.Protected, overlay(b.Protected, l.AfterProtected), t.req.Protect.digests(t.req.Dir))
+		b.Protected = b.Protected.With(b.Protected.With(l.AfterProtected).Changes(t.req.Protect.digests(t.req.Dir)))
 	}
 	if b.tree == nil {
 		return b
@@ -71,11 +71,11 @@ func (b baseline) saveFinalState(first baseline, t *attempt) {
 		b.Protected == nil) {
 		return
 	}
-	l := finalState{Attempt: t.req.Attempt, Guards: diffDigests(first.Guards, b.Guards),
-		Protected:   diffDigests(first.Protected, b.Protected),
-		AfterGuards: diffDigests(b.Guards, b.currentGuards(t.req))}
+	l := finalState{Attempt: t.req.Attempt, Guards: first.Guards.Changes(b.Guards),
+		Protected:   first.Protected.Changes(b.Protected),
+		AfterGuards: b.Guards.Changes(b.currentGuards(t.req))}
 	if b.Protected != nil {
-		l.AfterProtected = diffDigests(b.Protected, t.req.Protect.digests(t.req.Dir))
+		l.AfterProtected = b.Protected.Changes(t.req.Protect.digests(t.req.Dir))
 	}
 	if b.tree != nil {
 		now, err := t.now, error(nil)
@@ -95,7 +95,7 @@ func (b baseline) saveFinalState(first baseline, t *attempt) {
 
 // currentGuards returns the current digests of the guarded files that the base has. The set of guarded
 // files may change with the plan.
-func (b baseline) currentGuards(req Request) map[string]string {
+func (b baseline) currentGuards(req Request) filetree.Tree {
 	out := maps.Clone(b.Guards)
 	for path, d := range guardDigests(req.Dir, req.Guards) {
 		if _, known := out[path]; known {
@@ -103,38 +103,4 @@ func (b baseline) currentGuards(req Request) map[string]string {
 		}
 	}
 	return out
-}
-
-// overlay returns a with the entries of over, which win.
-func overlay(a, over map[string]string) map[string]string {
-	if len(over) == 0 {
-		return a
-	}
-	out := maps.Clone(a)
-	if out == nil {
-		out = map[string]string{}
-	}
-	maps.Copy(out, over)
-	return out
-}
-
-// diffDigests returns the entries of b that differ from a, and "" for those that b lacks.
-func diffDigests(a, b map[string]string) map[string]string {
-	out := map[string]string{}
-	for path, d := range b {
-		if was, known := a[path]; !known || was != d {
-			out[path] = d
-		}
-	}
-	for path, was := range a {
-		if _, there := b[path]; !there && was != "" {
-			out[path] = ""
-		}
-	}
-	return out
-}
-
-// adoptChanges returns a with the differences between left and now.
-func adoptChanges(a, left, now map[string]string) map[string]string {
-	return overlay(a, diffDigests(left, now))
 }

@@ -142,7 +142,7 @@ func (d *countedDirectory) Check(ctx context.Context, when CheckTime, checks []p
 // The final state is written if there is a file to compare, of any kind, and only then.
 func TestFinalStateIsOfSomething(t *testing.T) {
 	t.Parallel()
-	one := map[string]string{"a": "file 1"}
+	one := filetree.Tree{"a": "file 1"}
 	for name, b := range map[string]baseline{"": {}, "guard": {Guards: one}, "protected": {Protected: one},
 		"tree": {tree: filetree.Tree{"a": "file 1"}}} {
 		req := Request{Dir: t.TempDir(), Baseline: filepath.Join(t.TempDir(), "base.json"), Attempt: 1, Protect: &Protect{},
@@ -156,19 +156,6 @@ func TestFinalStateIsOfSomething(t *testing.T) {
 		b.saveFinalState(b, attemptOf(req))
 		if _, err := os.Stat(finalStatePath(req.Baseline)); (err == nil) != (name != "") {
 			t.Errorf("%q: %v", name, err)
-		}
-	}
-}
-
-// The entries of one map replace those of another, which may be nil.
-func TestOverlay(t *testing.T) {
-	t.Parallel()
-	if got := overlay(nil, nil); got != nil {
-		t.Errorf("nothing becomes %v", got)
-	}
-	for _, a := range []map[string]string{nil, {"a": "1"}} {
-		if got := overlay(a, map[string]string{"a": "2"}); len(got) != 1 || got["a"] != "2" || a["a"] == "2" {
-			t.Errorf("%v becomes %v", a, got)
 		}
 	}
 }

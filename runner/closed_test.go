@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/filetree"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
 	"wavex/internal/proc/proctest"
@@ -195,12 +196,12 @@ func TestCommonDirs(t *testing.T) {
 func TestRetriesPutBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	b := baseline{Protected: map[string]string{}}
+	b := baseline{Protected: filetree.Tree{}}
 	r := Request{Dir: dir, Files: []plan.File{{Path: "a.go", Action: "create"}},
 		Protect: &Protect{Patterns: []string{"prot"}}}
 	for _, name := range []string{"prot/kept", "prot/cut"} {
 		projectFile(t, dir, name, "old")
-		b.Protected[name] = FileDigest(dir, name)
+		b.Protected[name] = filetree.State(FileDigest(dir, name))
 	}
 	for _, name := range []string{"prot/cut", "prot/new"} {
 		projectFile(t, dir, name, "new")

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"wavex/internal/filetree"
 	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
@@ -36,7 +37,7 @@ func TestPipesForOwnFiles(t *testing.T) {
 	if d := FileDigest("/proc/self", "mem"); runtime.GOOS == "linux" && d == "" { // its start cannot be read
 		t.Error("a file that cannot be read counts as missing")
 	}
-	was := baseline{Guards: map[string]string{"a": "1"}}
+	was := baseline{Guards: filetree.Tree{"a": "1"}}
 	if now := was.withOutsideChanges(t.Context(), at); now.Guards["a"] != "1" {
 		t.Errorf("what was left: %+v", now)
 	}

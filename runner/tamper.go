@@ -2,10 +2,12 @@ package runner
 
 import (
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"wavex/internal/filetree"
 	"wavex/internal/loop"
 	"wavex/internal/policy"
 )
@@ -54,17 +56,17 @@ func MergeTampers(a, b []Tamper) []Tamper {
 func (b baseline) tampered(dir string, guards []Guard) []Tamper {
 	var out []Tamper
 	for _, g := range guards {
-		if was, known := b.Guards[g.Path]; known && FileDigest(dir, g.Path) != was {
+		if was, known := b.Guards[g.Path]; known && FileDigest(dir, g.Path) != string(was) {
 			out = append(out, Tamper(g))
 		}
 	}
 	return out
 }
 
-func guardDigests(dir string, guards []Guard) map[string]string {
-	out := map[string]string{}
+func guardDigests(dir string, guards []Guard) filetree.Tree {
+	out := filetree.Tree{}
 	for _, g := range guards {
-		out[g.Path] = FileDigest(dir, g.Path)
+		out[g.Path] = filetree.State(FileDigest(dir, g.Path))
 	}
 	return out
 }
@@ -81,12 +83,12 @@ type Protect struct {
 const maxProtected = 20_000
 
 // digests returns the digests of the protected files, by their path in the project.
-func (p *Protect) digests(dir string) map[string]string {
+func (p *Protect) digests(dir string) filetree.Tree {
 	if p == nil || len(p.Patterns) == 0 {
 		return nil
 	}
 	root := p.root(dir)
-	out := map[string]string{}
+	out := filetree.Tree{}
 	_ = filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 		rel, rerr := filepath.Rel(root, at)
 		if err != nil || rerr != nil {
@@ -101,7 +103,7 @@ func (p *Protect) digests(dir string) map[string]string {
 		case len(out) >= maxProtected:
 			return fs.SkipAll
 		}
-		out[rel] = FileDigest(root, rel)
+		out[rel] = filetree.State(FileDigest(root, rel))
 		return nil
 	})
 	return out
@@ -126,18 +128,6 @@ func (b baseline) changedProtected(p *Protect, dir string) []string {
 	if p == nil || len(p.Patterns) == 0 || b.Protected == nil {
 		return nil
 	}
-	now := p.digests(dir)
-	var out []string
-	for path, was := range b.Protected {
-		if now[path] != was {
-			out = append(out, path)
-		}
-	}
-	for path := range now {
-		if _, known := b.Protected[path]; !known {
-			out = append(out, path)
-		}
-	}
-	slices.Sort(out)
+	out := slices.Sorted(maps.Keys(b.Protected.Changes(p.digests(dir))))
 	return out[:min(len(out), 10)]
 }

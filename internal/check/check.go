@@ -108,6 +108,3 @@ func Violated(ctx context.Context, at Place, conditions []plan.Condition) (out [
 	}
 	return out, interrupted
 }
-
-// isPresence reports whether a check only asks for a file.
-func isPresence(c plan.Check) bool { return c.Run == "" && c.Contains == "" && c.Matches == "" }

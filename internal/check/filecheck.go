@@ -107,3 +107,6 @@ func resolvePath(dir, file string) string {
 	}
 	return filepath.Join(dir, file)
 }
+
+// isPresence reports whether a check only asks for a file.
+func isPresence(c plan.Check) bool { return c.Run == "" && c.Contains == "" && c.Matches == "" }

@@ -91,7 +91,8 @@ func (t Tree) With(changes Tree) Tree {
 	if len(changes) == 0 {
 		return t
 	}
-	out := maps.Clone(t)
+	out := Tree{}
+	maps.Copy(out, t)
 	maps.Copy(out, changes)
 	return out
 }
