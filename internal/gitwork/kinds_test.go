@@ -51,9 +51,20 @@ func TestKindsAreDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(string(text[:strings.Index(string(text), "\n## ")+1]))
 	for _, section := range kindSections {
-		fmt.Fprintf(&b, "## %s\n\n| repository or setting | result | |\n|---|---|---|\n", section.title)
+		fmt.Fprintf(&b, "## %s\n\n| repository or setting | result |\n|---|---|\n", section.title)
+		var plain []string
 		for _, k := range section.kinds {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", k.name, k.result(), k.note)
+			switch {
+			case k.note != "" && k.result() == "works":
+				fmt.Fprintf(&b, "| %s | %s |\n", k.name, k.note)
+			case k.note != "" || k.result() != "works":
+				fmt.Fprintf(&b, "| %s | %s |\n", k.name, strings.TrimSuffix(k.result()+": "+k.note, ": "))
+			default:
+				plain = append(plain, k.name)
+			}
+		}
+		if plain != nil {
+			b.WriteString("\nThese work as well:\n\n- " + strings.Join(plain, "\n- ") + "\n")
 		}
 		b.WriteByte('\n')
 	}
