@@ -522,10 +522,33 @@ func TestSpared(t *testing.T) {
 	if !line[os.Getpid()] || !line[os.Getppid()] {
 		t.Errorf("ancestry %v lacks %d or %d", line, os.Getpid(), os.Getppid())
 	}
-	for _, st := range scan(nil, func(stat, func() string) bool { return true }) {
+	s := search{look: func(st stat) (found, read bool) {
 		if line[st.pid] {
 			t.Errorf("pid %d, an ancestor, may be killed", st.pid)
 		}
+		return false, true
+	}}
+	s.scan()
+}
+
+// A later scan reads a foreign process only if it is young, as it may be before its exec.
+func TestForeignProcessesAreReadOnce(t *testing.T) {
+	t.Parallel()
+	p := start(t, Spec{Argv: Shell("sleep 300")})
+	reads, young, old := map[int]int{}, map[int]bool{}, bootTicks()-2*settled
+	s := search{look: func(st stat) (found, read bool) {
+		reads[st.pid]++
+		young[st.pid] = st.start+settled >= bootTicks()
+		if st.start < old && reads[st.pid] > 1 {
+			t.Errorf("process %d is read %d times", st.pid, reads[st.pid])
+		}
+		return false, true
+	}}
+	s.scan()
+	again := young[p.Pid()]
+	s.scan()
+	if len(reads) < 2 || again && reads[p.Pid()] != 2 {
+		t.Errorf("of %d processes a young one is read %d times, want 2", len(reads), reads[p.Pid()])
 	}
 }
 
@@ -614,12 +637,15 @@ func findMarked(mark string) ([]markedProcess, error) {
 		return nil, fmt.Errorf("looking for marked processes: %w", err)
 	}
 	var out []markedProcess
-	found, _ := scanMarked(nil, mark)
-	for _, st := range found {
-		run, attempt := readMarks(st.pid)
-		out = append(out, markedProcess{Pid: st.pid, Run: run, Attempt: attempt, Command: commandOf(st.pid)})
+	spared := ancestry()
+	pids, err := allPids()
+	for _, pid := range pids {
+		st, ok := readStat(pid)
+		if run, attempt, _ := readMarks(st); ok && !st.dead() && !spared[pid] && hasMark(mark, run, attempt) {
+			out = append(out, markedProcess{Pid: pid, Run: run, Attempt: attempt, Command: commandOf(pid)})
+		}
 	}
-	return out, nil
+	return out, err
 }
 
 // commandOf returns the arguments of a process joined by blanks, at most 4 KB.

@@ -23,6 +23,7 @@ type stat struct {
 	ident
 	ppid, pgrp, session int
 	state               byte
+	memoryless          bool // a kernel thread, or one in its exit: it has no environment, and will have none
 }
 
 func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' }
@@ -75,10 +76,10 @@ func statFields(b []byte) [][]byte { return bytes.Fields(b[bytes.LastIndexByte(b
 // parseStat reads the state of one process from its stat file.
 func parseStat(pid int, b []byte) (stat, bool) {
 	f := statFields(b)
-	if len(f) < 20 || len(f[0]) != 1 || f[0][0] < 'A' || f[0][0] > 'z' {
+	if len(f) <= vsizeField || len(f[0]) != 1 || f[0][0] < 'A' || f[0][0] > 'z' {
 		return stat{}, false // the state is a letter
 	}
-	s := stat{ident: ident{pid: pid}, state: f[0][0]}
+	s := stat{ident: ident{pid: pid}, state: f[0][0], memoryless: string(f[vsizeField]) == "0"}
 	for i, to := range []*int{&s.ppid, &s.pgrp, &s.session} {
 		n, err := strconv.Atoi(string(f[1+i]))
 		if err != nil {
@@ -91,13 +92,17 @@ func parseStat(pid int, b []byte) (stat, bool) {
 	return s, err == nil
 }
 
-// readMarks reads the marks in the environment with which a process was started.
-func readMarks(pid int) (run, attempt string) {
-	b, err := readProcFile(procPath(pid, "environ"), make([]byte, 16<<10))
-	if err != nil || !bytes.Contains(b, []byte("WAVEX_")) {
-		return "", ""
+// readMarks reads the marks in the environment with which a process was started. read is false if that is empty, and
+// the process is none that will never have one.
+func readMarks(st stat) (run, attempt string, read bool) {
+	if st.memoryless {
+		return "", "", true
 	}
-	return parseMarks(bytes.Split(b, []byte{0}))
+	b, err := readProcFile(procPath(st.pid, "environ"), make([]byte, 16<<10))
+	if bytes.Contains(b, []byte("WAVEX_")) {
+		run, attempt = parseMarks(bytes.Split(b, []byte{0}))
+	}
+	return run, attempt, err != nil || len(b) > 0
 }
 
 // locksLimit returns a process's soft limit of file locks; 0: unlimited, or not readable.
@@ -132,13 +137,8 @@ func inExec(pid int) bool {
 // marks cannot be read, and is not dead yet. (Kernel threads have no memory either, but they are
 // no children.) That takes microseconds, or tens of milliseconds on a busy machine.
 func inExit(pid int) bool {
-	var room [1024]byte
-	b, err := readProcFile(procPath(pid, "stat"), room[:])
-	if err != nil {
-		return false
-	}
-	f := statFields(b)
-	return len(f) > vsizeField && string(f[vsizeField]) == "0"
+	st, ok := readStat(pid)
+	return ok && st.memoryless
 }
 
 // Indexes in the result of statFields.

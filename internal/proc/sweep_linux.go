@@ -92,7 +92,7 @@ func (b *children) readOrphan(pid int) (st stat, attempt string, state orphanSta
 		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		return stat{}, "", orphanGone
 	}
-	if _, attempt = readMarks(pid); attempt == "" {
+	if _, attempt, _ = readMarks(st); attempt == "" {
 		attempt = b.markByLimit(pid)
 	}
 	return st, attempt, orphanAlive
@@ -142,18 +142,15 @@ func stopTree(roots []stat) []ident {
 func (b *children) sweepAll(p *Process, deadline time.Time) (killed int, contained bool) {
 	return killAll(deadline, nil, func() []ident {
 		live, last, mark := b.otherLive(p)
-		return stopTree(scanUntilFound(func() (found []stat, unsure bool) {
-			found = scan(stopFound, func(st stat, attempt func() string) bool {
-				if st.start < p.ticks || live[st.pid] {
-					return false
-				}
-				if st.pgrp == p.pid || st.session == p.pid || last && attempt() == mark {
-					return true
-				}
-				unsure = unsure || last && inExec(st.pid)
-				return false
-			})
-			return found, unsure
+		return stopTree(scanUntilFound(func(st stat) (found, read bool) {
+			if st.start < p.ticks || live[st.pid] {
+				return false, true
+			}
+			if inGroup := st.pgrp == p.pid || st.session == p.pid; inGroup || !last {
+				return inGroup, true
+			}
+			_, attempt, read := readMarks(st)
+			return attempt == mark, read
 		}))
 	})
 }
@@ -173,51 +170,61 @@ func (b *children) otherLive(p *Process) (live map[int]bool, last bool, mark str
 	return live, last, mark
 }
 
-// stopFound stops a process as soon as a scan finds it.
-func stopFound(id ident) { _ = signalOnce(id, unix.SIGSTOP) }
-
 // recentPIDs is the number of latest pids that a scan tries before it lists all.
 const recentPIDs = 16
 
-// scan returns the live processes that match, except this process and its ancestors: wavex may
-// run inside an attempt and must not kill these even if they carry the mark. If hold is not nil,
-// scan calls it at once for each match, because in a chain of processes that live for a
-// millisecond each, a match would be gone after thousands of others were read. For the same
-// reason it reads the newest first, and the very newest before it makes the list.
-func scan(hold func(ident), match func(st stat, attempt func() string) bool) []stat {
-	spared := ancestry()
-	var out []stat
-	taken := map[int]bool{}
+// settled is the age from which a process keeps its marks, in ticks. A younger one may be forked and not yet have
+// begun its exec.
+const settled = 100
+
+// search looks for processes by several scans.
+type search struct {
+	look   func(stat) (found, read bool) // read is false if the process has no environment, or none yet
+	known  map[int]bool                  // the pids that the next scan does not read
+	latest int                           // lastPid at the last scan
+}
+
+// scan stops and returns the live processes that are found, except this process and its ancestors: wavex may run
+// inside an attempt and must not kill these even if they carry the mark. unsure reports whether there are others whose
+// marks cannot be read yet. It stops each match at once, because in a chain of processes that live for a millisecond
+// each, a match would be gone after thousands of others were read. For the same reason it reads the newest first, and
+// the very newest before it makes the list. Only the first scan, and one after which pids may be used again, reads all.
+func (s *search) scan() (out []stat, unsure bool) {
+	last := lastPid()
+	if s.known == nil || last == 0 || last < s.latest {
+		s.known, s.latest = ancestry(), 0
+	}
+	now := bootTicks()
+	taken := map[int]bool{} // read in this scan
 	try := func(pid int, listed bool) {
-		if spared[pid] || taken[pid] {
+		if s.known[pid] || taken[pid] {
 			return
 		}
 		st, ok := readStat(pid)
-		if !ok || st.dead() || !match(st, func() string { _, attempt := readMarks(pid); return attempt }) {
+		if !ok || st.dead() {
 			return
-		}
-		if !listed && !isProcess(pid) {
-			return
-		}
-		if hold != nil {
-			hold(st.ident)
 		}
 		taken[pid] = true
-		out = append(out, st)
+		switch found, read := s.look(st); {
+		case found && (listed || isProcess(pid)):
+			_ = signalOnce(st.ident, unix.SIGSTOP)
+			out = append(out, st)
+		case !read:
+			unsure = unsure || inExec(pid)
+		case !found:
+			s.known[pid] = st.start+settled < now
+		}
 	}
-	last := lastPid()
-	for pid := last; pid > max(last-recentPIDs, 0); pid-- {
+	for pid := last; pid > max(last-recentPIDs, s.latest); pid-- {
 		try(pid, false)
 	}
-	pids, err := allPids()
-	if err != nil {
-		return nil
-	}
+	s.latest = last
+	pids, _ := allPids() // without /proc there are none
 	for _, pid := range slices.Backward(pids) {
 		try(pid, true)
 	}
 	slices.Reverse(out) // ancestors first, as freeze requires
-	return out
+	return out, unsure
 }
 
 // ancestry returns this process and its ancestors.
@@ -234,17 +241,6 @@ func ancestry() map[int]bool {
 	return line
 }
 
-// scanMarked returns the live processes that belong to mark, found by scan. unsure reports
-// whether there are others whose marks cannot be read yet.
-func scanMarked(hold func(ident), mark string) (found []stat, unsure bool) {
-	found = scan(hold, func(st stat, _ func() string) bool {
-		run, attempt := readMarks(st.pid)
-		unsure = unsure || run == "" && attempt == "" && inExec(st.pid)
-		return hasMark(mark, run, attempt)
-	})
-	return found, unsure
-}
-
 // maxExecWaits bounds the wait for processes in the middle of an exec, in looks a millisecond
 // apart. Most of them are not ours, and one that hangs there has done nothing.
 const maxExecWaits = 500
@@ -255,13 +251,14 @@ const minScans = 16
 
 // scanUntilFound scans until it finds something. It returns nothing only after several scans, and after
 // more if a process is in the middle of an exec.
-func scanUntilFound(scan func() (found []stat, unsure bool)) []stat {
-	found, unsure := scan()
+func scanUntilFound(look func(stat) (found, read bool)) []stat {
+	s := search{look: look}
+	found, unsure := s.scan()
 	for n := 0; len(found) == 0 && (n < minScans || unsure && n < maxExecWaits); n++ {
 		if n > 0 {
 			_, _ = unix.Poll(nil, 1)
 		}
-		found, unsure = scan()
+		found, unsure = s.scan()
 	}
 	return found
 }
@@ -271,7 +268,10 @@ func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {
 		return 0, nil
 	}
 	killed, clean := killAll(time.Now().Add(30*time.Second), stop, func() []ident {
-		return stopTree(scanUntilFound(func() ([]stat, bool) { return scanMarked(stopFound, mark) }))
+		return stopTree(scanUntilFound(func(st stat) (found, read bool) {
+			run, attempt, read := readMarks(st)
+			return hasMark(mark, run, attempt), read
+		}))
 	})
 	allChildren.reapOrphans()
 	if !clean {
