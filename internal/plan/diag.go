@@ -18,7 +18,7 @@ const (
 	SeverityWarning = "warning"
 )
 
-// Codes of diagnostics: a closed set, stable across releases, described in docs/plan.md.
+// Codes of diagnostics: a closed set, stable across releases, listed in docs/plan.md.
 const (
 	CodeSyntax             = source.CodeSyntax     // not JSON, or not YAML
 	CodeEncoding           = source.CodeEncoding   // not UTF-8, or a NUL character
