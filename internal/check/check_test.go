@@ -39,6 +39,7 @@ func TestChecks(t *testing.T) {
 		{check: plan.Check{Run: "echo no; exit 3"}, code: 3, kind: check.KindExecution, reason: "exit code 3", output: "no"},
 		{check: plan.Check{Run: "kill -9 $$"}, code: -1, kind: check.KindExecution, reason: "ended by SIGKILL"},
 		{check: plan.Check{Run: "test \"$PWD\" = \"$WANT\" -a -z \"$HOME\""}, passed: true, kind: check.KindExecution},
+		{check: plan.Check{Run: "test \"$p1\" = \"a b\"", Env: "p1=a b"}, passed: true, kind: check.KindExecution},
 		{check: plan.Check{File: "a.txt"}, passed: true, kind: check.KindObservation},
 		{check: plan.Check{File: "sub"}, kind: check.KindObservation, reason: "sub is not a regular file"},
 		{check: plan.Check{File: "sub/empty"}, kind: check.KindObservation, reason: "sub/empty is empty"},

@@ -14,7 +14,7 @@ import (
 type suite struct {
 	name string
 	end  string // matches its output when its tests have run
-	none string // matches its output if it found no test; "": its exit code tells
+	none string // matches its output if it found no test, or "" if its exit code tells
 }
 
 // These are the test runners whose outputs are read.
@@ -41,20 +41,14 @@ var suites = []suite{
 // patterns are the expressions of the suites: end and none of each.
 var patterns = sync.OnceValue(func() (out [][2]*regexp.Regexp) {
 	for _, s := range suites {
-		var p [2]*regexp.Regexp
-		for i, text := range []string{s.end, s.none} {
-			if text != "" {
-				p[i] = regexp.MustCompile(text)
-			}
-		}
-		out = append(out, p)
+		out = append(out, [2]*regexp.Regexp{regexp.MustCompile(s.end), regexp.MustCompile(s.none)})
 	}
 	return out
 })
 
 // Suite returns the test runner whose tests ran, as the output tells; "" if it tells none.
 func Suite(output string) string {
-	output = plain(output)
+	output = colours().ReplaceAllString(output, "")
 	for i, p := range patterns() {
 		if p[0].MatchString(output) {
 			return suites[i].name
@@ -66,12 +60,9 @@ func Suite(output string) string {
 // RanNothing says why the output of a check that passed shows no test that ran; "" if it may. before is the Suite of
 // the same check before the work, or "".
 func RanNothing(output, before string) string {
-	output = plain(output)
+	output = colours().ReplaceAllString(output, "")
 	now := Suite(output)
-	for i, p := range patterns() {
-		if p[1] == nil || now != "" && now != suites[i].name {
-			continue
-		}
+	for _, p := range patterns() {
 		if line := p[1].FindString(output); line != "" && now == "" {
 			return textfmt.OneLine(strings.TrimSpace(line), maxReason)
 		}
@@ -82,12 +73,5 @@ func RanNothing(output, before string) string {
 	return ""
 }
 
-// plain removes the colours of a terminal from an output.
-func plain(output string) string {
-	if !strings.Contains(output, "\x1b[") {
-		return output
-	}
-	return colours().ReplaceAllString(output, "")
-}
-
+// colours match those of a terminal.
 var colours = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;]*m") })

@@ -1,6 +1,8 @@
 package check_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"wavex/internal/check"
@@ -65,5 +67,11 @@ func TestAgain(t *testing.T) {
 	if err != nil || !seen[0].Passed || seen[0].Flaky || !seen[1].Passed || !seen[1].Flaky || seen[2].Passed ||
 		seen[2].ExitCode != 3 || outputs[2] != "no" {
 		t.Errorf("%+v, %q, %v", seen, outputs, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := check.Again(ctx, at, checks[2:], seen[2:], outputs[2:]); !errors.Is(err, context.Canceled) ||
+		seen[2].ExitCode != 3 || outputs[2] != "no" {
+		t.Errorf("after a stop: %+v, %q, %v", seen[2], outputs[2], err)
 	}
 }
