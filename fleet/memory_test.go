@@ -14,6 +14,7 @@ import (
 	"wavex/fleet/remote"
 	"wavex/fleet/remote/wire"
 	"wavex/fleet/worker"
+	"wavex/internal/filetree"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/runner"
@@ -244,7 +245,8 @@ func (e *memoryEngine) StartWorker(t testing.TB, name, bare string, key *wire.Ke
 	w := worker.New(worker.Options{Name: name, Key: key, Dir: t.TempDir(), Mark: worker.Mark(name, os.Getpid()),
 		Release: "test", Env: os.Environ(), Allow: []string{bare}, Warn: func(err error) { t.Log(err) },
 		Local: func(_ *wire.Request, _ loop.Dir, observe func(runner.Observation)) (*runner.Local, error) {
-			return &runner.Local{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil), Observe: observe}, Agent: agent}, nil
+			host := runner.Host{Env: proc.Inherit(os.Environ(), nil), Observe: observe, Lister: &filetree.Lister{}}
+			return &runner.Local{Host: host, Agent: agent}, nil
 		}})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var serving sync.WaitGroup

@@ -125,7 +125,7 @@ func TestChecksBeforeTheWork(t *testing.T) {
 
 // attemptOf returns an attempt in a directory of its own.
 func attemptOf(req Request) *attempt {
-	return &attempt{Local: &Local{}, req: req, directory: privateDirectory{}}
+	return &attempt{Local: &Local{Host: Host{Lister: &filetree.Lister{}}}, req: req, directory: privateDirectory{}}
 }
 
 // countedDirectory counts how often checks run in it.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"wavex/internal/filetree"
 	"wavex/internal/plan"
 	"wavex/internal/testrepo"
 	"wavex/runner"
@@ -48,7 +47,6 @@ func words(t *testing.T, agent string, git bool) (b *fixture, runs func() int) {
 	b.req.Trees = &runner.Trees{Store: filepath.Join(b.logs, "store")}
 	b.req.Files = []plan.File{{Path: "words.sh", Action: "modify"}}
 	b.req.Checks = []plan.Check{{Run: "sh words_test.sh"}}
-	b.Lister = &filetree.Lister{}
 	return b, func() int {
 		text, err := os.ReadFile(log)
 		must(err)

@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"wavex/internal/check"
-	"wavex/internal/filetree"
 	"wavex/internal/plan"
 	"wavex/internal/proc/proctest"
 	"wavex/internal/testrepo"
@@ -214,7 +213,6 @@ func drawnVerdicts(t *testing.T, p *drawnProject, c *tally) {
 	bin, runs := filepath.Join(b.logs, "bin"), filepath.Join(b.logs, "runs")
 	must(os.Mkdir(bin, 0o755))
 	proctest.Script(t, filepath.Join(bin, "rulecheck"), "#!/bin/sh\n"+ruleScript)
-	b.Lister = &filetree.Lister{}
 	logs, base := b.logs, b.req.Baseline
 	for n := range *verdictEdits {
 		s = p.story()

@@ -31,7 +31,7 @@ type Host struct {
 	Observe func(Observation)
 	// Wall keeps the processes of turns from writing the paths that are closed to them; nil: none.
 	Wall *wall.Wall
-	// Lister lists the files of projects; nil: it reads all of them each time.
+	// Lister lists the files of projects. Only requests without Trees need none.
 	Lister *filetree.Lister
 }
 

@@ -22,6 +22,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wavex/internal/filetree"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
@@ -47,7 +48,7 @@ func setup(t *testing.T, a runner.Agent) *fixture {
 	for _, d := range []string{b.dir, b.logs} {
 		must(os.Mkdir(d, 0o755))
 	}
-	b.Env, b.Agent = proc.Inherit(os.Environ(), nil), a
+	b.Env, b.Lister, b.Agent = proc.Inherit(os.Environ(), nil), &filetree.Lister{}, a
 	b.req = runner.Request{
 		// Marks are unique, as in production: the sweep spares processes with the mark of a live process.
 		Run: "run-" + filepath.Base(filepath.Dir(root)) + filepath.Base(root), Task: "T-001", Attempt: 1, Slot: 2, Dir: b.dir,

@@ -7,10 +7,6 @@ import (
 )
 
 // changeTime returns the time of the last change of a file or its attributes, which no program can set.
-func changeTime(st os.FileInfo) (time.Time, bool) {
-	sys, ok := st.Sys().(*syscall.Stat_t)
-	if !ok {
-		return time.Time{}, false
-	}
-	return time.Unix(sys.Ctim.Unix()), true
+func changeTime(st os.FileInfo) time.Time {
+	return time.Unix(st.Sys().(*syscall.Stat_t).Ctim.Unix()) // the type is that of os.Lstat
 }

@@ -1,6 +1,7 @@
 package filetree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,18 +14,13 @@ import (
 	"wavex/internal/safefile"
 )
 
-// These bound a copy: the number of its entries, its bytes and its time.
+// These bound a copy: its bytes and its time.
 const (
-	maxCopied      = 100_000
 	maxCopiedBytes = 2 << 30
 	copyTimeout    = 30 * time.Second
 )
 
-var (
-	errCopyTime     = errors.New("the project is too large for a copy")
-	errTooManyFiles = errors.New("the project has too many files for a copy")
-	errTooManyBytes = fmt.Errorf("the project has more than %d GB, too much for a copy", maxCopiedBytes>>30)
-)
+var errCopyTime = errors.New("the project is too large for a copy")
 
 // Copy makes a copy of the directory root in the directory to, which must not exist. The files in back get the states
 // that they have there. The copy has caches and ignored files too, and a repository of its own with the commits of
@@ -33,31 +29,31 @@ func (s Store) Copy(ctx context.Context, root, to string, back Tree) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, errCopyTime)
 	defer cancel()
 	root = resolved(root)
-	entries, size := 0, int64(0)
+	var size int64
 	err := safefile.CopyTree(ctx, root, to, func(rel string, d fs.DirEntry) (bool, error) {
-		entries++
 		name := filepath.ToSlash(rel)
-		_, isBack := back[name]
-		switch {
-		case entries > maxCopied:
-			return false, errTooManyFiles
-		case isOwn(name) || filepath.Join(root, rel) == filepath.Dir(to) || isBack || name == ".git":
+		if _, isBack := back[name]; isBack || name == ".git" || isOwn(name) || filepath.Join(root, rel) == filepath.Dir(to) {
 			return true, nil
 		}
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+		if info, err := d.Info(); err == nil {
 			size += info.Size()
 		}
 		if size > maxCopiedBytes {
-			return false, errTooManyBytes
+			return false, fmt.Errorf("the project has more than %d GB, too much for a copy", maxCopiedBytes>>30)
 		}
 		return false, nil
 	})
 	if err == nil {
 		err = copyRepository(ctx, filepath.Join(root, ".git"), filepath.Join(to, ".git"))
 	}
-	for name, state := range back {
-		if err == nil {
-			err = s.restore(ctx, root, to, name, state)
+	if err != nil {
+		return err
+	}
+	in, err := os.OpenRoot(to)
+	if err == nil {
+		defer func() { _ = in.Close() }() // nothing is buffered
+		for name, state := range back {
+			err = cmp.Or(err, s.restore(ctx, root, in, name, state))
 		}
 	}
 	return err
@@ -69,8 +65,8 @@ func copyRepository(ctx context.Context, dot, to string) error {
 	if !IsRepository(dot) {
 		return nil
 	}
-	text, err := safefile.Read(dot, maxContent)
-	if at, is := strings.CutPrefix(string(text), "gitdir:"); err == nil && is {
+	text, _ := safefile.Read(dot, maxContent) // a directory has none
+	if at, is := strings.CutPrefix(string(text), "gitdir:"); is {
 		dot = absolute(filepath.Dir(dot), at)
 	}
 	common := dot
@@ -78,12 +74,12 @@ func copyRepository(ctx context.Context, dot, to string) error {
 		common = absolute(dot, string(at))
 	}
 	info := filepath.Join(to, "objects", "info")
-	err = errors.Join(os.MkdirAll(info, 0o755),
+	err := errors.Join(os.MkdirAll(info, 0o755),
 		os.WriteFile(filepath.Join(info, "alternates"), []byte(filepath.Join(common, "objects")+"\n"), 0o600),
 		os.WriteFile(filepath.Join(to, "config"), []byte("[core]\n\trepositoryformatversion = 0\n"), 0o600))
 	for name, from := range map[string]string{"HEAD": dot, "index": dot, "packed-refs": common, "refs": common} {
-		if at := filepath.Join(from, name); err == nil && exists(at) {
-			err = safefile.CopyTree(ctx, at, filepath.Join(to, name), nil)
+		if at := filepath.Join(from, name); exists(at) {
+			err = cmp.Or(err, safefile.CopyTree(ctx, at, filepath.Join(to, name), nil))
 		}
 	}
 	return err
@@ -102,26 +98,23 @@ func absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// restore writes the earlier version of a file into a copy of root. It follows no link out of the copy.
-func (s Store) restore(ctx context.Context, root, copied, name string, state State) error {
+// restore writes the earlier version of a file of root into a copy. It follows no link out of the copy.
+func (s Store) restore(ctx context.Context, root string, to *os.Root, name string, state State) error {
 	if state == "" {
 		return nil
 	}
-	to, err := os.OpenRoot(copied)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = to.Close() }() // nothing is buffered
 	at := filepath.FromSlash(name)
-	if err := to.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-		return err
-	}
-	if link := state.link(); link != "" {
+	_ = to.MkdirAll(filepath.Dir(at), 0o755) // without the folder the rest fails
+	if link, is := strings.CutPrefix(string(state), linkState); is {
 		return to.Symlink(link, at)
 	}
 	text, err := s.Content(ctx, root, state)
 	if err != nil {
 		return fmt.Errorf("the earlier version of %s was not kept", name)
 	}
-	return to.WriteFile(at, text, state.mode())
+	mode := fs.FileMode(0o644)
+	if strings.HasPrefix(string(state), execState) {
+		mode = 0o755
+	}
+	return to.WriteFile(at, text, mode)
 }

@@ -2,6 +2,7 @@ package filetree
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,15 +22,15 @@ import (
 // ignoredState marks a file or directory that git ignores, and whose content does not count.
 const ignoredState = State("ignored")
 
-// above names the place of the directory in its repository, with belowState and a path, if it is not the top. Names of
-// the tree that begin with it are of the .gitignore files above the directory. They do not change.
+// above names the place of the directory in its repository, with belowState and a path that is empty at the top. Names
+// of the tree that begin with it are of the .gitignore files above the directory. They do not change.
 const (
 	above      = ".."
 	belowState = "below "
 )
 
 // git returns the output of a git command that reads, to which it gives in. Programs that the configuration names do
-// not run. An exit code above 1 is an error.
+// not run. An exit code but 0 and 1 is an error, as is a stop.
 func git(ctx context.Context, dir string, env []string, in string, args ...string) (string, error) {
 	argv := append([]string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 		"-c", "core.excludesFile=" + os.DevNull}, args...)
@@ -42,26 +43,24 @@ func git(ctx context.Context, dir string, env []string, in string, args ...strin
 	defer context.AfterFunc(ctx, func() { p.Stop(time.Second) })()
 	_, _ = io.WriteString(p.Stdin, in) // a git that does not read it has failed
 	_ = p.Stdin.Close()
-	if exit := p.Wait(); exit.Code < 0 || exit.Code > 1 {
-		return "", fmt.Errorf("git %s: exit code %d", args[0], exit.Code)
+	if exit := p.Wait(); exit.Code != 0 && exit.Code != 1 {
+		err = fmt.Errorf("git %s: exit code %d", strings.Join(args, " "), exit.Code)
 	}
-	return out.String(), context.Cause(ctx)
+	return out.String(), cmp.Or(context.Cause(ctx), err)
 }
 
 // gitTree returns the names of the files that count, with the state "", and of the ignored ones, and the ids of the
-// contents that git has. The tree is nil if the directory is in no repository.
-func gitTree(ctx context.Context, root string, env []string) (Tree, map[string]bool, error) {
+// contents that git has. The tree is empty if git finds no repository that it trusts, or nothing in it that counts.
+func gitTree(ctx context.Context, root string, env []string) (Tree, map[string]bool) {
 	const rules = "--exclude-per-directory=.gitignore"
 	if !HasRepository(root) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	files, err := git(ctx, root, env, "", "ls-files", "-z", "--stage", "--others", rules)
-	if err != nil || files == "" {
-		return nil, nil, err
-	}
-	ignored, err := git(ctx, root, env, "", "ls-files", "-z", "--others", "--ignored", "--directory", rules)
-	if err != nil {
-		return nil, nil, err
+	ignored, ierr := git(ctx, root, env, "", "ls-files", "-z", "--others", "--ignored", "--directory", rules)
+	prefix, perr := git(ctx, root, env, "", "rev-parse", "--show-prefix")
+	if errors.Join(err, ierr, perr) != nil || files == "" {
+		return nil, nil
 	}
 	t, blobs := Tree{}, map[string]bool{}
 	for _, name := range splitNUL(ignored) {
@@ -78,19 +77,14 @@ func gitTree(ctx context.Context, root string, env []string) (Tree, map[string]b
 	}
 	maps.DeleteFunc(t, func(name string, _ State) bool { return isOwn(name) })
 	t["."] = ignoredState // the mark of a repository, whose rules hold
-	if exists(filepath.Join(root, ".git")) {
-		return t, blobs, nil
-	}
-	prefix, err := git(ctx, root, env, "", "rev-parse", "--show-prefix")
-	prefix = strings.TrimSuffix(prefix, "\n")
-	t[above] = State(belowState + prefix)
+	t[above] = State(belowState + strings.TrimSuffix(prefix, "\n"))
 	for depth := range strings.Count(prefix, "/") {
 		name := strings.Repeat(above+"/", depth+1) + ".gitignore"
 		if exists(filepath.Join(root, filepath.FromSlash(name))) {
 			t[name] = ""
 		}
 	}
-	return t, blobs, err
+	return t, blobs
 }
 
 // HasRepository reports whether a directory may be in a git checkout: it or a folder above it has a .git that git takes
@@ -117,76 +111,66 @@ func resolved(dir string) string {
 // IsRepository reports whether git stops at a .git when it looks upward: at a file, and at a folder with a HEAD,
 // objects and refs, of which a worktree has the last two elsewhere. It passes by any other folder, as an empty one.
 func IsRepository(dot string) bool {
-	st, err := os.Stat(dot)
-	if err != nil || !st.IsDir() {
-		return !errors.Is(err, fs.ErrNotExist)
-	}
 	has := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dot, name))
 		return !errors.Is(err, fs.ErrNotExist)
 	}
-	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+	st, err := os.Stat(dot)
+	return err == nil && !st.IsDir() || has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
-// rules are the .gitignore files of a tree, and those above it, in a repository of their own.
+// rules are the .gitignore files of a tree, and those above it.
 type rules struct {
-	dir    string
 	prefix string // the place of the tree in the repository: "a/b/"; "": its top
+	texts  map[string][]byte
 }
 
-func newRules(t Tree, contents func(State) ([]byte, error)) (*rules, error) {
-	r := &rules{prefix: strings.TrimPrefix(string(t[above]), belowState)}
+func newRules(t Tree, contents func(State) ([]byte, error)) (rules, error) {
+	r := rules{strings.TrimPrefix(string(t[above]), belowState), map[string][]byte{}}
 	for name, state := range t {
 		local := filepath.FromSlash(path.Join(r.prefix, name))
-		if t["."] == "" || path.Base(name) != ".gitignore" || state.Digest() == "" || !filepath.IsLocal(local) {
-			continue
-		}
-		text, err := contents(state)
-		if err != nil {
-			return r, err
-		}
-		if r.dir == "" {
-			if r.dir, err = os.MkdirTemp("", "wavex-rules-"); err != nil {
-				return r, err
+		if t["."] != "" && path.Base(name) == ".gitignore" && state.Digest() != "" && filepath.IsLocal(local) {
+			text, err := contents(state)
+			if err != nil {
+				return rules{}, err
 			}
-		}
-		at := filepath.Join(r.dir, "tree", local)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, text, 0o600)); err != nil {
-			return r, err
+			r.texts[local] = text
 		}
 	}
 	return r, nil
 }
 
-// ignore returns those of some files and directories that the rules exclude.
-func (r *rules) ignore(ctx context.Context, env, names []string) (map[string]bool, error) {
-	if r.dir == "" || len(names) == 0 {
+// ignore returns those of some files and directories that the rules exclude. It asks git in a repository that has
+// only the rules.
+func (r rules) ignore(ctx context.Context, env, names []string) (map[string]bool, error) {
+	if len(r.texts) == 0 || len(names) == 0 {
 		return nil, nil
 	}
-	at := filepath.Join(r.dir, "git") // an empty repository
-	err := errors.Join(os.MkdirAll(filepath.Join(at, "objects"), 0o700), os.MkdirAll(filepath.Join(at, "refs"), 0o700),
-		os.WriteFile(filepath.Join(at, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
+	dir, err := os.MkdirTemp("", "wavex-rules-")
 	if err != nil {
 		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // in the system's folder for temporary files
+	dot, tree := filepath.Join(dir, "git"), filepath.Join(dir, "tree")
+	err = errors.Join(os.MkdirAll(filepath.Join(dot, "objects"), 0o700), os.MkdirAll(filepath.Join(dot, "refs"), 0o700),
+		os.WriteFile(filepath.Join(dot, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
+	for name, text := range r.texts {
+		at := filepath.Join(tree, name)
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, text, 0o600))
 	}
 	// A rule for directories matches the files in them.
 	var ask strings.Builder
 	for _, name := range names {
 		ask.WriteString(r.prefix + name + "\x00" + r.prefix + name + "/x\x00")
 	}
-	out, err := git(ctx, filepath.Join(r.dir, "tree"), env, ask.String(), "--git-dir="+at, "--work-tree=.",
-		"check-ignore", "-z", "--no-index", "--stdin")
-	if err != nil {
-		return nil, err
-	}
+	out, failed := git(ctx, tree, env, ask.String(), "--git-dir="+dot, "--work-tree=.", "check-ignore", "-z", "--no-index",
+		"--stdin")
 	all := map[string]bool{}
 	for _, name := range splitNUL(out) {
 		all[strings.TrimSuffix(strings.TrimPrefix(name, r.prefix), "/x")] = true
 	}
-	return all, nil
+	return all, errors.Join(err, failed)
 }
-
-func (r *rules) remove() { _ = os.RemoveAll(r.dir) } // in the system's folder for temporary files
 
 // splitNUL splits a list of names that each end with a NUL.
 func splitNUL(out string) []string {

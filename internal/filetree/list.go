@@ -1,23 +1,20 @@
 package filetree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 )
 
-// These bound a tree.
-const (
-	maxFiles    = 200_000
-	listTimeout = time.Minute
-)
+// listTimeout bounds the time for a tree.
+const listTimeout = time.Minute
 
-// ErrTooLarge is the error for a directory whose files cannot be compared within the bounds.
+// ErrTooLarge is the error for a directory whose files cannot be compared in time.
 var ErrTooLarge = errors.New("the project is too large to compare its files")
 
 // First returns the tree of the directory root. In a git repository it has the tracked files and those that no
@@ -27,19 +24,20 @@ func (l *Lister) First(ctx context.Context, root string, env []string) (t Tree, 
 	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, ErrTooLarge)
 	defer cancel()
 	root = resolved(root)
-	t, inGit, err = gitTree(ctx, root, env)
-	if err != nil || len(t) == 0 { // no repository, or one that ignores the directory
-		t, err = l.walk(ctx, root, Tree{}, func([]string) (map[string]bool, error) { return nil, nil })
-		return t, nil, err
+	if t, inGit = gitTree(ctx, root, env); len(t) == 0 { // no repository, or one that ignores the directory
+		t, err = walk(ctx, root, env, Tree{}, rules{})
 	}
+	return t, inGit, cmp.Or(l.read(ctx, root, t), err)
+}
+
+// read sets the states of the files of a tree that have none.
+func (l *Lister) read(ctx context.Context, root string, t Tree) error {
 	for name, state := range t {
-		if err := context.Cause(ctx); err != nil {
-			return nil, nil, err
-		} else if state == "" {
+		if state == "" && ctx.Err() == nil {
 			t[name] = l.state(filepath.Join(root, filepath.FromSlash(name)))
 		}
 	}
-	return t, inGit, nil
+	return context.Cause(ctx)
 }
 
 // Again returns the present tree of the directory root, whose tree was known before. What counts is decided by the
@@ -51,41 +49,34 @@ func (l *Lister) Again(ctx context.Context, root string, env []string, was, last
 	defer cancel()
 	root = resolved(root)
 	rules, err := newRules(was, contents)
-	defer rules.remove()
 	if err != nil {
 		return nil, err
 	}
-	ignored := func(names []string) (map[string]bool, error) { return rules.ignore(ctx, env, names) }
-	return l.walk(ctx, root, was.With(last), ignored)
+	t, err := walk(ctx, root, env, was.With(last), rules)
+	return t, cmp.Or(l.read(ctx, root, t), err)
 }
 
-// walk lists the files of root. ignored returns those of some new files and directories that do not count.
-func (l *Lister) walk(ctx context.Context, root string, was Tree,
-	ignored func(names []string) (map[string]bool, error)) (Tree, error) {
-	w := walker{Lister: l, ctx: ctx, root: root, was: was, known: was.directories(), t: Tree{}}
+// walk lists the files of root, without their states. The rules decide about new files and directories.
+func walk(ctx context.Context, root string, env []string, was Tree, rules rules) (Tree, error) {
+	w := walker{ctx: ctx, root: root, was: was, known: was.directories(), t: Tree{}}
 	for todo := []string{"."}; len(todo) > 0; {
 		w.files, w.dirs = nil, nil
 		for _, w.top = range todo {
-			if err := filepath.WalkDir(filepath.Join(root, filepath.FromSlash(w.top)), w.visit); err != nil {
-				return nil, err
-			}
+			_ = filepath.WalkDir(filepath.Join(root, filepath.FromSlash(w.top)), w.visit) // it ends early after a stop
 		}
-		out, err := ignored(append(w.files, w.dirs...))
+		out, err := rules.ignore(ctx, env, slices.Concat(w.files, w.dirs))
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range w.files {
-			if err := context.Cause(ctx); err != nil {
-				return nil, err
-			}
 			if !out[name] {
-				w.t[name] = l.state(filepath.Join(root, filepath.FromSlash(name)))
+				w.t[name] = ""
 			}
 		}
 		todo = slices.DeleteFunc(w.dirs, func(name string) bool { return out[name] })
 	}
 	for name, state := range was {
-		if name == "." || name == above || strings.HasPrefix(name, above+"/") {
+		if name == "." || !filepath.IsLocal(name) { // not a file of root
 			w.t[name] = state
 		}
 	}
@@ -95,7 +86,6 @@ func (l *Lister) walk(ctx context.Context, root string, was Tree,
 // walker walks once through a directory. It leaves new directories to the next time, when it is known whether they
 // count.
 type walker struct {
-	*Lister
 	ctx         context.Context
 	root, top   string // top: where the walk begins
 	was, t      Tree
@@ -103,22 +93,19 @@ type walker struct {
 	files, dirs []string        // new ones
 }
 
-func (w *walker) visit(at string, d fs.DirEntry, err error) error {
-	rel, rerr := filepath.Rel(w.root, at)
+// visit is called twice for a directory that cannot be read, whose files are missing.
+func (w *walker) visit(at string, d fs.DirEntry, _ error) error {
+	rel, _ := filepath.Rel(w.root, at) // it is below
 	name := filepath.ToSlash(rel)
 	switch state := w.was[name]; {
-	case context.Cause(w.ctx) != nil:
+	case w.ctx.Err() != nil:
 		return context.Cause(w.ctx)
-	case name == w.top:
-		return nil
+	case name == w.top: // it counts
 	case d.Name() == ".git" || isOwn(name):
 		return skip(d)
 	case state == ignoredState || state == directory && d.IsDir():
 		w.t[name] = state
 		return skip(d)
-	case err != nil || rerr != nil:
-		w.t[name] = unreadable
-		return nil
 	case w.was["."] == "" && d.IsDir() && isCache(at, len(w.was) == 0):
 		w.t[name] = ignoredState
 		return skip(d)
@@ -126,14 +113,10 @@ func (w *walker) visit(at string, d fs.DirEntry, err error) error {
 		w.dirs = append(w.dirs, name)
 		return fs.SkipDir
 	case d.IsDir():
-		return nil
 	case state == "":
 		w.files = append(w.files, name)
 	default:
-		w.t[name] = w.state(at)
-	}
-	if len(w.t)+len(w.files) > maxFiles {
-		return ErrTooLarge
+		w.t[name] = ""
 	}
 	return nil
 }
@@ -149,7 +132,7 @@ func skip(d fs.DirEntry) error {
 func (t Tree) directories() map[string]bool {
 	all := map[string]bool{}
 	for name := range t {
-		for dir := path.Dir(name); dir != "." && !all[dir]; dir = path.Dir(dir) {
+		for dir := path.Dir(name); !all[dir]; dir = path.Dir(dir) {
 			all[dir] = true
 		}
 	}

@@ -15,11 +15,10 @@ import (
 )
 
 // Lister makes trees. It remembers the states of files that have not changed since. Its methods are safe for concurrent
-// use; a nil Lister remembers nothing.
+// use.
 type Lister struct {
-	mu   sync.Mutex
-	seen map[string]version // by absolute path
-	full map[string]listing // by store
+	seen sync.Map // a version, by absolute path
+	full sync.Map // a listing, by the directory of a store
 }
 
 // listing is a stored tree.
@@ -30,8 +29,9 @@ type listing struct {
 
 // version is a state that a file had.
 type version struct {
-	file  os.FileInfo
-	state State
+	file    os.FileInfo
+	changed time.Time // changeTime
+	state   State
 }
 
 // maxHashed is the size of a file, in bytes, above which its size and time stand for its content.
@@ -44,51 +44,29 @@ const settled = 100 * time.Millisecond
 func (l *Lister) state(path string) State {
 	st, err := os.Lstat(path)
 	switch {
-	case err != nil && os.IsNotExist(err):
+	case err != nil: // it is not there, or a folder on the way is a file
 		return ""
-	case err != nil:
-		return unreadable
 	case st.Mode().Type() == fs.ModeSymlink:
-		to, err := os.Readlink(path)
-		if err != nil {
-			return unreadable
-		}
+		to, _ := os.Readlink(path) // a link that vanishes meanwhile has changed in any case
 		return State(linkState + to)
 	case st.IsDir():
 		return directory
-	case !st.Mode().IsRegular():
-		return special
 	case st.Size() > maxHashed:
 		return State(fmt.Sprintf("large %d %d", st.Size(), st.ModTime().UnixNano()))
 	}
-	if l == nil {
-		return stateOf(path, st)
-	}
-	l.mu.Lock()
-	was, known := l.seen[path]
-	l.mu.Unlock()
-	if known && sameVersion(was.file, st) {
-		return was.state
+	changed := changeTime(st)
+	was, _ := l.seen.Load(path)
+	if v, known := was.(version); known && v.changed.Equal(changed) && os.SameFile(v.file, st) {
+		return v.state
 	}
 	s := stateOf(path, st)
-	if changed, ok := changeTime(st); ok && time.Since(changed) > settled {
-		l.mu.Lock()
-		if l.seen == nil {
-			l.seen = map[string]version{}
-		}
-		l.seen[path] = version{st, s}
-		l.mu.Unlock()
+	if time.Since(changed) > settled {
+		l.seen.Store(path, version{st, changed, s})
 	}
 	return s
 }
 
-func sameVersion(a, b os.FileInfo) bool {
-	then, ok := changeTime(a)
-	now, _ := changeTime(b)
-	return ok && then.Equal(now) && os.SameFile(a, b) && a.Size() == b.Size() && a.Mode() == b.Mode()
-}
-
-// stateOf reads a regular file.
+// stateOf reads a file, which must be regular.
 func stateOf(path string, st os.FileInfo) State {
 	f, err := safefile.Open(path)
 	if err != nil {
@@ -96,7 +74,7 @@ func stateOf(path string, st os.FileInfo) State {
 	}
 	defer func() { _ = f.Close() }() // read only
 	sum := newBlob(st.Size())
-	if n, err := io.Copy(sum, f); err != nil || n != st.Size() {
+	if n, _ := io.Copy(sum, f); n != st.Size() { // it changes now
 		return unreadable
 	}
 	kind := plainState

@@ -5,9 +5,9 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"sync"
@@ -37,38 +37,25 @@ type Kept struct {
 
 // Put stores a tree, as the changes since the listing that it stored before if these are few.
 func (l *Lister) Put(s Store, t Tree) (Kept, error) {
-	if l != nil {
-		l.mu.Lock()
-		full, known := l.full[s.Dir]
-		l.mu.Unlock()
-		if changes := full.tree.Changes(t); known && 2*len(changes) <= len(t) {
-			return Kept{full.id, changes}, nil
-		}
+	was, _ := l.full.Load(s.Dir)
+	full, _ := was.(listing) // none: all are changes
+	if changes := full.tree.Changes(t); 2*len(changes) < len(t) {
+		return Kept{full.id, changes}, nil
 	}
 	id := t.ID()
 	data, _ := json.Marshal(t) // a map of strings
 	if err := s.write("tree-"+id, data); err != nil {
 		return Kept{}, err
 	}
-	if l != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.full == nil {
-			l.full = map[string]listing{}
-		}
-		l.full[s.Dir] = listing{id, t}
-	}
+	l.full.Store(s.Dir, listing{id, t})
 	return Kept{From: id}, nil
 }
 
 // Get returns a stored tree.
 func (s Store) Get(k Kept) (Tree, error) {
-	data, err := s.read("tree-"+k.From, maxListing)
-	if err != nil {
-		return nil, err
-	}
 	var t Tree
-	if json.Unmarshal(data, &t) != nil || t.ID() != k.From {
+	_ = json.Unmarshal(s.read("tree-"+k.From, maxListing), &t) // the id tells
+	if t.ID() != k.From {
 		return nil, fmt.Errorf("the listing %s is damaged", k.From)
 	}
 	return t.With(k.Changes), nil
@@ -77,13 +64,11 @@ func (s Store) Get(k Kept) (Tree, error) {
 // Keep stores the contents of the files of a tree of root that git does not have, and the .gitignore files. isSecret
 // reports whether a content must not be stored. A file that is not stored has no earlier content.
 func (s Store) Keep(root string, t Tree, inGit map[string]bool, isSecret func([]byte) bool) {
-	sum := 0
+	var sum int
 	for name, state := range t {
 		digest := state.Digest()
-		if digest == "" || inGit[digest] && path.Base(name) != ".gitignore" || sum > maxContents {
-			continue
-		}
-		if st, err := os.Lstat(filepath.Join(s.Dir, digest)); err == nil && st.Size() > 0 {
+		if digest == "" || inGit[digest] && path.Base(name) != ".gitignore" || sum > maxContents ||
+			exists(filepath.Join(s.Dir, digest)) {
 			continue
 		}
 		text, err := safefile.Read(filepath.Join(root, filepath.FromSlash(name)), maxContent)
@@ -95,13 +80,12 @@ func (s Store) Keep(root string, t Tree, inGit map[string]bool, isSecret func([]
 
 // Content returns the content of a regular file in an earlier state, from the store or the repository of root.
 func (s Store) Content(ctx context.Context, root string, state State) ([]byte, error) {
-	text, err := s.read(state.Digest(), maxContent)
-	if err != nil {
-		var out string
-		out, err = git(ctx, root, s.Env, "", "cat-file", "blob", state.Digest())
+	text := s.read(state.Digest(), maxContent)
+	if digestOf(text) != state.Digest() {
+		out, _ := git(ctx, root, s.Env, "", "cat-file", "blob", state.Digest()) // the digest tells
 		text = []byte(out)
 	}
-	if err != nil || digestOf(text) != state.Digest() {
+	if digestOf(text) != state.Digest() {
 		return nil, fmt.Errorf("the content %s was not kept", state.Digest())
 	}
 	return text, nil
@@ -116,20 +100,17 @@ func (s Store) write(name string, data []byte) error {
 	_ = w.Close()
 	writing.Lock()
 	defer writing.Unlock()
-	if err := safefile.MkdirAll(s.Dir, 0o700); err != nil {
-		return err
-	}
-	return safefile.Replace(filepath.Join(s.Dir, name), packed.Bytes(), 0o600, false)
+	return errors.Join(safefile.MkdirAll(s.Dir, 0o700),
+		safefile.Replace(filepath.Join(s.Dir, name), packed.Bytes(), 0o600, false))
 }
 
-func (s Store) read(name string, most int64) ([]byte, error) {
-	packed, err := safefile.Read(filepath.Join(s.Dir, name), most)
-	if err != nil {
-		return nil, err
-	}
+// read returns a stored file, cut off if it is damaged.
+func (s Store) read(name string, most int64) []byte {
+	packed, _ := safefile.Read(filepath.Join(s.Dir, name), most)
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	return io.ReadAll(io.LimitReader(r, most))
+	text, _ := io.ReadAll(io.LimitReader(r, most))
+	return text
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -19,37 +18,16 @@ type State string
 
 const (
 	plainState, execState, linkState = "file ", "exec ", "link "
-	directory                        = State("directory") // a repository of its own, or a folder in place of a file
-	unreadable                       = State("unreadable")
-	special                          = State("special")
+	directory                        = State("directory")  // a repository of its own, or a folder in place of a file
+	unreadable                       = State("unreadable") // also a pipe or a device
 )
 
 // Digest returns git's SHA-1 of the content of a regular file in hex; "" for others.
 func (s State) Digest() string {
-	if s.isRegular() {
+	if strings.HasPrefix(string(s), plainState) || strings.HasPrefix(string(s), execState) {
 		return string(s[len(plainState):])
 	}
 	return ""
-}
-
-// link returns the target of a symbolic link; "" for others.
-func (s State) link() string {
-	if to, is := strings.CutPrefix(string(s), linkState); is {
-		return to
-	}
-	return ""
-}
-
-func (s State) isRegular() bool {
-	return strings.HasPrefix(string(s), plainState) || strings.HasPrefix(string(s), execState)
-}
-
-// mode returns the permissions of a regular file.
-func (s State) mode() fs.FileMode {
-	if strings.HasPrefix(string(s), execState) {
-		return 0o755
-	}
-	return 0o644
 }
 
 // ID identifies the files of a tree.
@@ -86,7 +64,7 @@ func (t Tree) Edits(to Tree) Tree {
 	return out
 }
 
-// With returns t with the changes of another tree, which win. It may return t itself.
+// With returns t with the changes of another tree, which win. Without changes it returns t itself, which may be nil.
 func (t Tree) With(changes Tree) Tree {
 	if len(changes) == 0 {
 		return t
