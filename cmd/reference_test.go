@@ -83,10 +83,10 @@ func without(help, run string) string {
 	}
 	help = emptySection.ReplaceAllString(rest.String(), "")
 	if codes := exitCodes.FindString(run); codes != "" {
-		help = strings.Replace(help, codes, "Exit status: as of wavex run.\n", 1)
+		help = strings.Replace(help, codes, "Exit status: as in wavex run.\n", 1)
 	}
 	if shared != nil {
-		names := textfmt.Wrap("As of wavex run: "+strings.Join(shared, ", "), 80)
+		names := textfmt.Wrap("Flags as in wavex run: "+strings.Join(shared, ", "), 80)
 		help = strings.TrimRight(help, "\n") + "\n\n" + strings.Join(names, "\n") + "\n"
 	}
 	return help
