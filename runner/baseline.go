@@ -85,11 +85,9 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 	b.Suites, b.Checks = nil, checksDigest(t.req.Checks)
 	if run && len(t.req.Checks) > 0 {
 		measured, err := t.directory.Check(ctx, IfQuiet, t.req.Checks, func() {
-			run := t.hooks.Check
-			if run == nil {
-				run = check.Run
-			}
-			evidence, _ := run(ctx, t.place(t.req.Dir, t.req.root()), t.req.Checks)
+			at := t.place(t.req.Dir, t.req.root())
+			at.Once, at.Memory, at.Files = true, t.hooks.Memory, t.hooks.Files
+			evidence, _ := at.Run(ctx, t.req.Checks)
 			b.Vacuous = check.Passed(evidence)
 			for _, e := range evidence {
 				b.Suites = append(b.Suites, check.Suite(e.Output))

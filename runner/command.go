@@ -30,8 +30,7 @@ func (t *attempt) runCommand(ctx context.Context) classification {
 	if t.req.Output != nil {
 		stdout = &proc.HeadBuffer{Max: MaxOutput + 1}
 	}
-	exit, said, err := check.RunCommandApart(ctx, t.place(t.req.Dir, t.req.root()), t.req.Command,
-		io.MultiWriter(out, whole), stdout)
+	exit, said, err := t.place(t.req.Dir, t.req.root()).Command(ctx, t.req.Command, io.MultiWriter(out, whole), stdout)
 	t.res.ExitCode, t.res.Contained = exit.Code, exit.Contained
 	t.exhausted = exit.Exhausted
 	t.res.Report = said.String()
@@ -43,7 +42,7 @@ func (t *attempt) runCommand(ctx context.Context) classification {
 	}
 	if v.outcome != Done {
 		v.detail = t.res.Report
-		t.failed = []failedCheck{{t.redact(t.req.Command), v.reason, t.redact(whole.String())}}
+		t.failed = []check.Evidence{{Check: t.redact(t.req.Command), Reason: v.reason, Whole: t.redact(whole.String())}}
 	}
 	return v
 }

@@ -91,7 +91,8 @@ func (t *attempt) green(ctx context.Context, before baseline, files []string) (b
 		return false, err
 	}
 	at := t.place(filepath.Join(to, filepath.FromSlash(t.req.Trees.Under)), to)
-	seen, err := check.Run(ctx, at, t.req.Checks)
+	at.Once = true
+	seen, err := at.Run(ctx, t.req.Checks)
 	return check.Passed(seen), err
 }
 

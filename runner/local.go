@@ -97,10 +97,10 @@ type attempt struct {
 	res       Result
 	env       []string // of commands and checks
 	absent    []Denial
-	noOutput  bool   // a command task that printed nothing
-	exhausted string // the limit of the machine that the turn or the command reached
-	failed    []failedCheck
-	red       []failedCheck // those that failed in the quiet directory a moment ago
+	noOutput  bool             // a command task that printed nothing
+	exhausted string           // the limit of the machine that the turn or the command reached
+	failed    []check.Evidence // of the checks, or of the command of a command task
+	red       []check.Evidence // those that failed in the quiet directory a moment ago
 
 	digests    map[string]string // of the declared files, as in Result.Digests
 	surplus    []string          // the changed files that the task does not declare, as paths of the project
@@ -218,7 +218,8 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 func (t *attempt) judge(ctx context.Context, before baseline, v classification, w work, again bool) classification {
 	t.res.Tampered = MergeTampers(before.tampered(t.req.Dir, t.req.Guards), t.res.Tampered)
 	var err error
-	if t.res.Violated, err = check.Violated(ctx, t.place(t.req.Dir, t.req.root()), t.req.MustNot); v.outcome != Done {
+	t.res.Violated, err = t.place(t.req.Dir, t.req.root()).Violated(ctx, t.req.MustNot)
+	if v.outcome != Done {
 		return v
 	}
 	if err != nil {
@@ -256,22 +257,16 @@ func arePresent(files []plan.File, digests map[string]string) bool {
 // runChecks makes the task's checks. stop says why not all of them were made.
 func (t *attempt) runChecks(ctx context.Context, before baseline, again bool) (checks []check.Evidence, stop error) {
 	at := t.place(t.req.Dir, t.req.root())
-	checks, outputs, stop := check.RunWithOutput(ctx, at, t.req.Checks)
-	if again && stop == nil {
-		stop = check.Again(ctx, at, t.req.Checks, checks, outputs)
-	}
+	at.Once, at.Suites = !again, before.Suites
+	checks, stop = at.Run(ctx, t.req.Checks)
 	for i := range checks { // the verdict quotes the checks
-		checks[i].Check = t.redact(checks[i].Check)
-		suite := ""
-		if i < len(before.Suites) {
-			suite = before.Suites[i]
-		}
-		if c := &checks[i]; !c.Passed {
-			t.failed = append(t.failed, failedCheck{c.Check, c.Reason, t.redact(outputs[i])})
+		c := &checks[i]
+		if c.Check = t.redact(c.Check); !c.Passed {
+			t.failed = append(t.failed, check.Evidence{Check: c.Check, Reason: c.Reason, Whole: t.redact(c.Whole)})
 		} else if c.Kind == check.KindExecution {
-			c.Empty = check.RanNothing(outputs[i], suite)
-			c.Flaky = c.Flaky || slices.ContainsFunc(t.red, func(f failedCheck) bool { return f.name == c.Check })
+			c.Flaky = c.Flaky || slices.ContainsFunc(t.red, func(f check.Evidence) bool { return f.Check == c.Check })
 		}
+		c.Whole = ""
 	}
 	t.res.Checks = checks
 	if check.Passed(checks) {

@@ -96,8 +96,9 @@ type Hooks struct {
 	TurnEnded func(Turn) error
 	// Directory is the directory of the attempt, if other attempts work in it.
 	Directory Directory
-	// Check is check.Run for checks before the work. It may know their results on the files as they are.
-	Check func(context.Context, check.Place, []plan.Check) ([]check.Evidence, error)
+	// Memory and Files are those of check.Place for checks before the work.
+	Memory *check.Memory
+	Files  func() string
 }
 
 // Request holds the input of one attempt. Paths of this machine are no part of its JSON, which travels to workers.

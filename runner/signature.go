@@ -16,15 +16,8 @@ import (
 // failure is what identifies the error of an attempt.
 type failure struct {
 	reason, detail string
-	checks         []failedCheck // if any, they identify it, and detail does not
-	changes        func() string // identifies the changes of the attempt; called only if a check printed nothing
-}
-
-// failedCheck is a check that failed, or the command of a command task.
-type failedCheck struct {
-	name   string // the command
-	reason string // its exit code, for example
-	output string // whole
+	checks         []check.Evidence // with Whole; if any, they identify it, and detail does not
+	changes        func() string    // identifies the changes of the attempt; called only if a check printed nothing
 }
 
 // Signature identifies an error that no check reports. Equal signatures mean "the same error".
@@ -47,9 +40,9 @@ func (f failure) signature(n normaliser) string {
 	}
 	silent := false
 	for _, c := range f.checks {
-		text := canonical(n.lines(c.output))
+		text := canonical(n.lines(c.Whole))
 		silent = silent || text == ""
-		fmt.Fprintf(h, "%q %q\n%s", strings.Join(n.lines(c.name), " "), c.reason, text)
+		fmt.Fprintf(h, "%q %q\n%s", strings.Join(n.lines(c.Check), " "), c.Reason, text)
 	}
 	if silent && f.changes != nil {
 		fmt.Fprintf(h, "%q", f.changes())

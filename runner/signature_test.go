@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"wavex/internal/check"
 )
 
 // misjudged are the pairs of testdata/sameness on which the signature differs from the judgement, with
@@ -241,7 +243,7 @@ func (p pair) signature(which string) string {
 	reason := "exit code " + p.line("exit-"+which)
 	n := newNormaliser("", p.line("root-"+which), "")
 	return failure{reason: "check failed: " + command + ": " + reason,
-		checks: []failedCheck{{command, reason, p.text(which)}},
+		checks: []check.Evidence{{Check: command, Reason: reason, Whole: p.text(which)}},
 		changes: func() string {
 			return objectIDs.ReplaceAllString(n.cutRoots(p.files["diff-"+which]), "")
 		}}.signature(n)

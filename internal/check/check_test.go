@@ -67,7 +67,7 @@ func TestChecks(t *testing.T) {
 		t.Run(check.Describe(tc.check), func(t *testing.T) {
 			t.Parallel()
 			at := check.Place{Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "WANT=" + dir}}
-			got, err := check.Run(t.Context(), at, []plan.Check{tc.check})
+			got, err := at.Run(t.Context(), []plan.Check{tc.check})
 			if err != nil || len(got) != 1 {
 				t.Fatalf("Run = %v, %v; want one evidence", got, err)
 			}
@@ -91,7 +91,7 @@ func TestContainsAtAnyPlace(t *testing.T) {
 	for _, border := range []int{piece, 2 * piece} {
 		for at := border - len(text) - 2; at < border+2*len(text); at++ {
 			write(t, dir, "big", strings.Repeat("n", at)+text+strings.Repeat("e", 10))
-			got, err := check.Run(t.Context(), check.Place{Dir: dir}, []plan.Check{{File: "big", Contains: text}})
+			got, err := check.Place{Dir: dir}.Run(t.Context(), []plan.Check{{File: "big", Contains: text}})
 			if err != nil || !got[0].Passed {
 				t.Errorf("at %d: %+v, %v", at, got, err)
 			}
@@ -108,7 +108,7 @@ func TestReasonsAreBounded(t *testing.T) {
 	for _, c := range []plan.Check{{File: "a\nb"}, {File: long}, {File: "file", Contains: long},
 		{File: "file", Matches: long}, {File: "file", Matches: "a\nb"}, {File: "file", Matches: "(" + long},
 		{File: "file/" + long}} {
-		got, err := check.Run(t.Context(), check.Place{Dir: dir}, []plan.Check{c})
+		got, err := check.Place{Dir: dir}.Run(t.Context(), []plan.Check{c})
 		if reason := got[0].Reason; err != nil || reason == "" || len(reason) > 300 || strings.Contains(reason, "\n") {
 			t.Errorf("%.20q: %q, %v", check.Describe(c), reason, err)
 		}
@@ -116,18 +116,18 @@ func TestReasonsAreBounded(t *testing.T) {
 }
 
 // The output of a command is returned whole beside the excerpt in its evidence; a file has none.
-func TestRunWithOutput(t *testing.T) {
+func TestWhole(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "file", "x")
 	at := check.Place{Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}}
-	got, outputs, err := check.RunWithOutput(t.Context(), at, []plan.Check{
+	got, err := at.Run(t.Context(), []plan.Check{
 		{Run: "seq 1 2000; exit 1"}, {File: "file", Contains: "x"}, {Run: "true"}})
 	if err != nil || len(got[0].Output) > 2048 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if n := len(strings.Fields(outputs[0])); n != 2000 || outputs[1] != "" || outputs[2] != "" || len(outputs) != 3 {
-		t.Errorf("%d lines, then %q", n, outputs[1:])
+	if n := len(strings.Fields(got[0].Whole)); n != 2000 || got[1].Whole != "" || got[2].Whole != "" || len(got) != 3 {
+		t.Errorf("%d lines, then %+v", n, got[1:])
 	}
 }
 
@@ -148,7 +148,7 @@ func TestDescribe(t *testing.T) {
 func TestFloodIsReadToTheEnd(t *testing.T) {
 	t.Parallel()
 	at := check.Place{Dir: t.TempDir(), Env: testCommand("flood")}
-	got, err := check.Run(t.Context(), at, []plan.Check{{Run: self(t)}})
+	got, err := at.Run(t.Context(), []plan.Check{{Run: self(t)}})
 	if err != nil || !got[0].Passed {
 		t.Fatalf("Run = %+v, %v", got, err)
 	}
@@ -161,7 +161,7 @@ func TestFloodIsReadToTheEnd(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	t.Parallel()
-	got, err := check.Run(t.Context(), check.Place{Dir: t.TempDir(), Env: testCommand("hang")}, []plan.Check{
+	got, err := check.Place{Dir: t.TempDir(), Env: testCommand("hang")}.Run(t.Context(), []plan.Check{
 		{Run: self(t), Timeout: 100 * time.Millisecond},
 		{Run: "true"},
 	})
@@ -192,7 +192,7 @@ func TestCancelled(t *testing.T) {
 		cancel(stop)
 		watched <- err
 	}()
-	got, err := check.Run(ctx, check.Place{Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}}, []plan.Check{
+	got, err := check.Place{Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}}.Run(ctx, []plan.Check{
 		{Run: "trap 'exit 0' TERM; echo begun; : > started; sleep 600 & wait"}, {Run: ": > second"}, {File: "started"},
 	})
 	if werr := <-watched; werr != nil {
@@ -263,12 +263,12 @@ func TestShellOnlyWhereNeeded(t *testing.T) {
 		{"env", "PATH=" + os.Getenv("PATH") + "\nPWD=" + dir},
 		{"./no-such-program", "not found"},
 	} {
-		got, err := check.Run(t.Context(), check.Place{Dir: dir, Env: env}, []plan.Check{{Run: tc.run}})
+		got, err := check.Place{Dir: dir, Env: env}.Run(t.Context(), []plan.Check{{Run: tc.run}})
 		if err != nil || !strings.Contains(got[0].Output, tc.want) {
 			t.Errorf("%s: %+v, %v; want %q", tc.run, got, err, tc.want)
 		}
 	}
-	got, _ := check.Run(t.Context(), check.Place{Dir: dir, Env: env}, []plan.Check{{Run: "./no-such-program"}})
+	got, _ := check.Place{Dir: dir, Env: env}.Run(t.Context(), []plan.Check{{Run: "./no-such-program"}})
 	if got[0].ExitCode != 127 {
 		t.Errorf("a program that is not there: %+v, want the shell's 127", got[0])
 	}
@@ -281,7 +281,7 @@ func TestStoppedCommandIsAwaited(t *testing.T) {
 	dir := t.TempDir()
 	line := `trap ': > ended; exit 0' TERM; echo begun; : > started; sleep 600 & wait`
 	at := check.Place{Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}}
-	got, err := check.Run(t.Context(), at, []plan.Check{{Run: line, Timeout: 2 * time.Second}})
+	got, err := at.Run(t.Context(), []plan.Check{{Run: line, Timeout: 2 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,21 +295,21 @@ func TestStoppedCommandIsAwaited(t *testing.T) {
 	}
 }
 
-// RunCommand returns the end of a stopped command, and its whole output to the other writer.
-func TestRunCommand(t *testing.T) {
+// Command returns the end of a stopped command, and its whole output to the other writer.
+func TestCommand(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("asked to stop")
 	var all strings.Builder
 	at := check.Place{Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}}
-	exit, out, err := check.RunCommand(ctx, at, "echo begun; exec sleep 600", cancelOnWrite{&all, func() { cancel(stop) }})
+	exit, out, err := at.Command(ctx, "echo begun; exec sleep 600", cancelOnWrite{&all, func() { cancel(stop) }}, nil)
 	if !errors.Is(err, stop) || exit.Signal != "SIGTERM" || !exit.Contained {
 		t.Errorf("exit = %+v, %v", exit, err)
 	}
 	if out.String() != "begun" || all.String() != "begun\n" {
 		t.Errorf("output %q, to the writer %q", out, all.String())
 	}
-	exit, out, err = check.RunCommand(t.Context(), check.Place{Dir: filepath.Join(t.TempDir(), "none")}, "true", nil)
+	exit, out, err = check.Place{Dir: filepath.Join(t.TempDir(), "none")}.Command(t.Context(), "true", nil, nil)
 	if err == nil || exit.Code != -1 || !exit.Contained || out.String() != "" {
 		t.Errorf("in a directory that is not there: %+v, %q, %v", exit, out, err)
 	}
@@ -331,12 +331,12 @@ func TestReasonOfWhatCannotBeChecked(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "file", "x")
 	for _, c := range []plan.Check{{File: "file/below"}, {File: "file/below", Contains: "x"}} {
-		got, err := check.Run(t.Context(), check.Place{Dir: dir}, []plan.Check{c})
+		got, err := check.Place{Dir: dir}.Run(t.Context(), []plan.Check{c})
 		if err != nil || got[0].Passed || !strings.Contains(got[0].Reason, "not a directory") {
 			t.Errorf("%+v, %v", got[0], err)
 		}
 	}
-	got, err := check.Run(t.Context(), check.Place{Dir: filepath.Join(dir, "none")}, []plan.Check{{Run: "true"}})
+	got, err := check.Place{Dir: filepath.Join(dir, "none")}.Run(t.Context(), []plan.Check{{Run: "true"}})
 	if err != nil || got[0].Passed || got[0].ExitCode != -1 || !strings.Contains(got[0].Reason, "no such file") ||
 		strings.Contains(got[0].Reason, "stopped") {
 		t.Errorf("%+v, %v", got[0], err)
@@ -347,7 +347,7 @@ func TestReasonOfWhatCannotBeChecked(t *testing.T) {
 		return
 	}
 	for _, c := range []plan.Check{{File: failing, Contains: "x"}, {File: failing, Matches: "x"}} {
-		got, err := check.Run(t.Context(), check.Place{Dir: dir}, []plan.Check{c})
+		got, err := check.Place{Dir: dir}.Run(t.Context(), []plan.Check{c})
 		if err != nil || got[0].Passed || !strings.Contains(got[0].Reason, syscall.EIO.Error()) {
 			t.Errorf("%+v, %v", got[0], err)
 		}
@@ -359,7 +359,7 @@ func TestAbsoluteFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "file", "x")
-	got, err := check.Run(t.Context(), check.Place{Dir: t.TempDir()},
+	got, err := check.Place{Dir: t.TempDir()}.Run(t.Context(),
 		[]plan.Check{{File: filepath.Join(dir, "file"), Contains: "x"}})
 	if err != nil || !got[0].Passed {
 		t.Errorf("%+v, %v", got, err)

@@ -30,8 +30,8 @@ const killDelay = 2 * time.Second
 const MaxOutput = 1 << 20
 
 // checkCommand makes a check by a command: it passes if the command exits 0. After the timeout, or
-// when ctx is done, the whole tree of the command is ended. It returns the output of the command.
-func checkCommand(ctx context.Context, at Place, c plan.Check, e *Evidence) string {
+// when ctx is done, the whole tree of the command is ended.
+func checkCommand(ctx context.Context, at Place, c plan.Check, e *Evidence) {
 	at.Env = append(slices.Clip(at.Env), c.Environ()...)
 	limit := c.Timeout
 	if limit <= 0 {
@@ -40,10 +40,9 @@ func checkCommand(ctx context.Context, at Place, c plan.Check, e *Evidence) stri
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrCheckTimeout)
 	defer cancel()
 	sum, whole := sha256.New(), &textfmt.Excerpt{Max: MaxOutput}
-	exit, out, err := RunCommand(ctx, at, c.Run, io.MultiWriter(sum, whole))
-	e.Output, e.Digest = out.String(), hex.EncodeToString(sum.Sum(nil))
+	exit, out, err := at.Command(ctx, c.Run, io.MultiWriter(sum, whole), nil)
+	e.Output, e.Digest, e.Whole = out.String(), hex.EncodeToString(sum.Sum(nil)), whole.String()
 	e.conclude(exit, err, ctx.Err() != nil, limit)
-	return whole.String()
 }
 
 // conclude sets the verdict on a command that has ended. err says why it was stopped, if stopped, or could not be
@@ -72,17 +71,11 @@ func (e *Evidence) conclude(exit proc.Exit, err error, stopped bool, limit time.
 	}
 }
 
-// RunCommand runs a shell command line, and waits for its end and for the sweep of its leftovers. If ctx is done
-// first, the command is asked to end and then killed, and the error is context.Cause(ctx). Any other error means that
-// it could not be started. The excerpt keeps head and tail of stdout and stderr; also, if not nil, receives all of
-// both.
-func RunCommand(ctx context.Context, at Place, command string, also io.Writer) (proc.Exit, *textfmt.Excerpt, error) {
-	return RunCommandApart(ctx, at, command, also, nil)
-}
-
-// RunCommandApart is RunCommand with a copy of stdout alone; nil: none. The order of stdout and stderr is then lost in
-// the excerpt and in also.
-func RunCommandApart(ctx context.Context, at Place, command string, also io.Writer,
+// Command runs a shell command line, and waits for its end and for the sweep of its leftovers. If ctx is done first,
+// the command is asked to end and then killed, and the error is context.Cause(ctx). Any other error means that it could
+// not be started. The excerpt keeps head and tail of stdout and stderr; also, if not nil, receives all of both, and
+// stdout, if not nil, a copy of stdout alone: the order of the two is then lost in the others.
+func (at Place) Command(ctx context.Context, command string, also io.Writer,
 	stdout *proc.HeadBuffer) (proc.Exit, *textfmt.Excerpt, error) {
 	out := &textfmt.Excerpt{}
 	spec := proc.Spec{Dir: at.Dir, Env: at.Env, Wrapper: at.Wrapper, Mark: attemptMark(at.Env),

@@ -44,7 +44,7 @@ func TestStdoutApart(t *testing.T) {
 	t.Parallel()
 	var also strings.Builder
 	stdout := &proc.HeadBuffer{Max: 99}
-	exit, out, err := RunCommandApart(t.Context(), Place{Dir: t.TempDir(), Env: os.Environ()},
+	exit, out, err := Place{Dir: t.TempDir(), Env: os.Environ()}.Command(t.Context(),
 		"echo one && echo two >&2 && echo three", &also, stdout)
 	if err != nil || exit.Code != 0 || stdout.String() != "one\nthree\n" {
 		t.Errorf("exit code %d, %v; stdout %q", exit.Code, err, stdout)
@@ -65,7 +65,7 @@ func TestCheckedFileIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	checks := []plan.Check{{File: "a.txt", Contains: "ex"}, {File: " a.txt\n", Matches: "^text$"}}
-	e, err := Run(t.Context(), Place{Dir: dir}, checks)
+	e, err := Place{Dir: dir}.Run(t.Context(), checks)
 	if err != nil || !e[0].Passed || !e[1].Passed {
 		t.Errorf("%+v, %v", e, err)
 	}

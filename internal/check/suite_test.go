@@ -1,12 +1,9 @@
 package check_test
 
 import (
-	"context"
-	"errors"
 	"testing"
 
 	"wavex/internal/check"
-	"wavex/internal/plan"
 )
 
 // The outputs of test runners tell whether a test ran.
@@ -52,26 +49,5 @@ func TestRanNothing(t *testing.T) {
 		if why := check.RanNothing(c.output, c.before); (why != "") != c.nothing {
 			t.Errorf("%s: ran nothing: %q", name, why)
 		}
-	}
-}
-
-// A failed check is made a second time. One that passes then is flaky.
-func TestAgain(t *testing.T) {
-	t.Parallel()
-	at := check.Place{Dir: t.TempDir()}
-	checks := []plan.Check{{Run: "true"}, {Run: "echo >> n; test $(wc -l < n) = 2"}, {Run: "echo no; exit 3"}}
-	seen, outputs, err := check.RunWithOutput(t.Context(), at, checks)
-	if err == nil {
-		err = check.Again(t.Context(), at, checks, seen, outputs)
-	}
-	if err != nil || !seen[0].Passed || seen[0].Flaky || !seen[1].Passed || !seen[1].Flaky || seen[2].Passed ||
-		seen[2].ExitCode != 3 || outputs[2] != "no" {
-		t.Errorf("%+v, %q, %v", seen, outputs, err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := check.Again(ctx, at, checks[2:], seen[2:], outputs[2:]); !errors.Is(err, context.Canceled) ||
-		seen[2].ExitCode != 3 || outputs[2] != "no" {
-		t.Errorf("after a stop: %+v, %q, %v", seen[2], outputs[2], err)
 	}
 }

@@ -78,7 +78,7 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 		return failedResult(err)
 	}
 	if !kept && m.opts.Setup == "" { // else it may have ignored files of other tasks
-		hooks.Check = m.checker(t, req.Dir)
+		hooks.Memory, hooks.Files = &m.checks.Memory, m.baseFiles(ctx, t, req.Dir)
 	}
 	res := r.inner.Attempt(ctx, mapped, hooks)
 	m.slots.emptyDir(req.Slot)

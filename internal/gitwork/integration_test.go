@@ -497,15 +497,15 @@ func TestFlakesAcquitNobody(t *testing.T) {
 	broken := map[string]bool{} // by tree
 	for seed := range uint64(100) {
 		flaky := rand.New(rand.NewPCG(seed, 0))
-		failed := map[string]bool{}
+		failed := map[*check.Result]bool{}
 		v := &verifier{m: m, rec: &savedIntegration{From: m.tip()}, earlier: verifiedTasks("a: suite")}
-		m.results = map[string]*result{}
+		m.checks = check.Places{}
 		v.run = func(_ context.Context, tree string, _ func() (*tree, error), d requiredCheck) (check.Evidence, error) {
 			if _, known := broken[tree]; !known {
 				broken[tree] = strings.Contains(r.git("ls-tree", "--name-only", tree), "c")
 			}
-			red := broken[tree] && d.check.Run == "suite" || !failed[tree+d.key()] && flaky.IntN(2) == 0
-			failed[tree+d.key()] = red
+			red := broken[tree] && d.check.Run == "suite" || !failed[d.result(m, tree)] && flaky.IntN(2) == 0
+			failed[d.result(m, tree)] = red
 			return check.Evidence{Check: d.check.Run, Passed: !red}, nil
 		}
 		red, err := v.verify(t.Context(), cs, nil)

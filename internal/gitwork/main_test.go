@@ -216,7 +216,8 @@ func (a agent) Attempt(ctx context.Context, req runner.Request, hooks runner.Hoo
 		}
 	}
 	var err error
-	if res.Checks, err = check.Run(ctx, check.Place{Dir: req.Dir, Env: os.Environ()}, req.Checks); err != nil {
+	at := check.Place{Dir: req.Dir, Env: os.Environ(), Once: true}
+	if res.Checks, err = at.Run(ctx, req.Checks); err != nil {
 		return runner.Result{Outcome: runner.Interrupted, Reason: err.Error()}
 	}
 	return res

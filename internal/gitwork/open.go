@@ -15,8 +15,10 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"wavex/internal/check"
 	"wavex/internal/exhaustion"
 	"wavex/internal/loop"
+	"wavex/internal/proc"
 	"wavex/internal/safefile"
 )
 
@@ -64,12 +66,12 @@ type repaired struct {
 	lost     []string // see Lost
 }
 
-// usage tells which worktrees are in use, and the results of checks. The mu of its Manager guards it.
+// usage tells which worktrees are in use, and where checks run. The mu of its Manager guards it.
 type usage struct {
-	session   bool               // it may run attempts
-	toldHooks bool               // changed hooks were told
-	stash     [][2]string        // the entries of the stash when the session began
-	results   map[string]*result // by tree and check
+	session   bool         // it may run attempts
+	toldHooks bool         // changed hooks were told
+	stash     [][2]string  // the entries of the stash when the session began
+	checks    check.Places // with the results that are known, see filesOf
 
 	busy  map[string]bool // tasks with an attempt in their worktree
 	left  map[int]bool    // numbers from whose paths worktrees are being moved away
@@ -84,7 +86,8 @@ type lastPush struct {
 
 func newManager(o Options) *Manager {
 	m := &Manager{opts: o, trash: trashOf(o.Loop)}
-	m.busy, m.left, m.results = map[string]bool{}, map[int]bool{}, map[string]*result{}
+	m.busy, m.left = map[string]bool{}, map[int]bool{}
+	m.checks = check.Places{Run: m.mark(), Env: proc.Inherit(o.Env, o.Pass), Wall: o.CheckWrapper}
 	m.freed.L = &m.mu
 	return m
 }

@@ -2,105 +2,34 @@ package gitwork
 
 import (
 	"context"
-	"maps"
-	"strings"
-	"sync"
+	"math"
 
 	"wavex/internal/check"
 	"wavex/internal/plan"
 )
 
-// This file remembers the results of checks on trees of git.
+// This file identifies the trees of git on which the results of checks are known.
 
-// result has the runs of a check on one tree. Two red ones are red, a green one is green, and both are flaky: then the
-// check tells nothing about the tree. Its lock is held while the check runs.
-type result struct {
-	sync.Mutex
-	green *check.Evidence
-	red   []check.Evidence
-}
+// filesOf returns check.Place.Files for checks that run in a directory of the project, on a tree.
+func filesOf(tree, dir string) string { return tree + " " + dir }
 
-// resultOf returns the result of a check on a tree.
-func (m *Manager) resultOf(tree string, d requiredCheck) *result {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	name := tree + d.key()
-	if m.results[name] == nil {
-		m.results[name] = &result{}
-	}
-	return m.results[name]
-}
-
-func (r *result) note(e check.Evidence) {
-	if e.Passed {
-		r.green = &e
-	} else {
-		r.red = append(r.red, e)
-	}
-}
-
-// known returns the result if a check has passed, or has failed so many times.
-func (r *result) known(reds int) (e check.Evidence, known bool) {
-	switch {
-	case r.green != nil:
-		return *r.green, true
-	case len(r.red) >= reds:
-		return r.red[0], true
-	}
-	return e, false
-}
-
-// forgetRed forgets the checks that never passed: what disturbed them may be over.
-func (m *Manager) forgetRed() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	maps.DeleteFunc(m.results, func(_ string, r *result) bool {
-		idle := r.TryLock()
-		if idle {
-			defer r.Unlock()
+// baseFiles returns check.Place.Files for checks that run in dir, in a worktree as it is made: "" after one of them has
+// made files, which the others may need.
+func (m *Manager) baseFiles(ctx context.Context, t *tree, dir string) func() string {
+	clean, files := true, ""
+	return func() string {
+		if files == "" {
+			id, err := m.treeOf(ctx, t.Base)
+			clean, files = err == nil, filesOf(id, dir)
+		} else if clean {
+			out, err := m.gitIn(t).output(ctx, "status", "--porcelain")
+			clean = err == nil && out == ""
 		}
-		return idle && r.green == nil
-	})
-}
-
-// checker returns a runner.Hooks.Check for checks in dir, in a worktree as it is made.
-func (m *Manager) checker(t *tree, dir string) func(context.Context, check.Place,
-	[]plan.Check) ([]check.Evidence, error) {
-	return func(ctx context.Context, at check.Place, checks []plan.Check) (all []check.Evidence, err error) {
-		id, _ := m.treeOf(ctx, t.Base) // "": it cannot be read
-		for _, c := range checks {
-			e, clean, cerr := m.checkOn(ctx, id, t, dir, at, c)
-			if all, err = append(all, e), cerr; !clean {
-				id = "" // the others may need the files that it made
-			}
+		if !clean {
+			return ""
 		}
-		return all, err
+		return files
 	}
-}
-
-// checkOn returns the result of a check on a tree, and runs it in the worktree if that is not known. clean says that
-// the worktree has the files of the tree and no others.
-func (m *Manager) checkOn(ctx context.Context, id string, t *tree, dir string, at check.Place,
-	c plan.Check) (e check.Evidence, clean bool, err error) {
-	var r *result
-	if id != "" && c.Run != "" && !strings.Contains(c.Run, "WAVEX_") { // these belong to their own task
-		r = m.resultOf(id, requiredCheck{dir: dir, check: c})
-		r.Lock()
-		defer r.Unlock()
-		if e, known := r.known(1); known {
-			return e, true, nil
-		}
-	}
-	seen, err := check.Run(ctx, at, []plan.Check{c})
-	if c.Run == "" || id == "" {
-		return seen[0], id != "", err
-	}
-	out, serr := m.gitIn(t).output(ctx, "status", "--porcelain")
-	clean = serr == nil && out == ""
-	if err == nil && clean && r != nil {
-		r.note(seen[0])
-	}
-	return seen[0], clean, err
 }
 
 // noteAttempt remembers the checks that passed in the worktree of an attempt, with the commit id, for a task whose
@@ -128,10 +57,8 @@ func (m *Manager) noteAttempt(ctx context.Context, t *tree, id, dir string, chec
 	}
 	for i, e := range evidence {
 		if len(checks) == len(evidence) && e.Passed && !e.Flaky {
-			r := m.resultOf(of, requiredCheck{dir: dir, check: checks[i]})
-			r.Lock()
-			r.note(e)
-			r.Unlock()
+			requiredCheck{dir: dir, check: checks[i]}.result(m, of).After(math.MaxInt,
+				func() (check.Evidence, bool) { return e, true })
 		}
 	}
 }

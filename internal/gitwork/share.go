@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"wavex/internal/check"
-	"wavex/internal/proc"
 	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 )
@@ -97,13 +95,11 @@ func (m *Manager) runSetup(ctx context.Context, t *tree) error {
 	if m.opts.Setup == "" || t.Setup == made {
 		return nil
 	}
-	env := m.slots.env(firstSetupSlot + t.ID)
-	defer m.slots.emptyDir(firstSetupSlot + t.ID)
-	env[proc.RunVar] = m.mark()
-	env[proc.AttemptVar] = fmt.Sprintf("%s/wavex-setup-%d/1", m.mark(), t.ID)
+	env, leave := m.SlotEnv(firstSetupSlot + t.ID)
+	defer leave()
 	dir := filepath.Join(m.treePathOf(t), filepath.FromSlash(m.checkout.prefix))
-	at := check.Place{Dir: dir, Env: proc.EnvironPass(m.opts.Env, m.opts.Pass, env)}
-	exit, out, err := check.RunCommand(ctx, at, m.opts.Setup, nil)
+	at := m.checks.At(dir, "", fmt.Sprintf("wavex-setup-%d/1", t.ID), env)
+	exit, out, err := at.Command(ctx, m.opts.Setup, nil, nil)
 	if err != nil {
 		return fmt.Errorf("setup: %w", err)
 	}

@@ -2,7 +2,6 @@ package gitwork
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"wavex/internal/check"
 	"wavex/internal/plan"
-	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
 
@@ -40,9 +38,15 @@ type requiredCheck struct {
 	mustFail bool   // the check must fail
 }
 
-func (d requiredCheck) key() string {
-	b, _ := json.Marshal(d.check) // strings and a number: no error is possible
-	return fmt.Sprint(d.dir, "\x00", d.mustFail, string(b))
+// id returns the requirement without its task.
+func (d requiredCheck) id() requiredCheck {
+	d.task = ""
+	return d
+}
+
+// result returns the result of the requirement on a tree.
+func (d requiredCheck) result(m *Manager, tree string) *check.Result {
+	return m.checks.Of(filesOf(tree, d.dir)+map[bool]string{true: " must not be"}[d.mustFail], d.check)
 }
 
 // SetPlanChecks sets the conditions that combined trees must meet beyond the checks of their tasks:
@@ -69,10 +73,10 @@ type failedCheck struct {
 // requiredChecks returns the checks of the plan and the tasks, each once.
 func (j *verifier) requiredChecks(cs []candidate) []requiredCheck {
 	var out []requiredCheck
-	have := map[string]bool{}
+	have := map[requiredCheck]bool{}
 	once := func(u requiredCheck) {
-		if !have[u.key()] {
-			have[u.key()] = true
+		if !have[u.id()] {
+			have[u.id()] = true
 			out = append(out, u)
 		}
 	}
@@ -108,7 +112,7 @@ func (j *verifier) verify(ctx context.Context, cs []candidate, only []failedChec
 	duties := j.requiredChecks(cs)
 	if only != nil {
 		duties = slices.DeleteFunc(duties, func(d requiredCheck) bool {
-			return !slices.ContainsFunc(only, func(f failedCheck) bool { return f.key() == d.key() })
+			return !slices.ContainsFunc(only, func(f failedCheck) bool { return f.id() == d.id() })
 		})
 	}
 	return j.runChecks(ctx, commit, duties)
@@ -150,29 +154,22 @@ func (j *verifier) runChecks(ctx context.Context, commit string,
 
 // runCheck returns the result of a check on a tree, and runs it if that is not known after a number of red runs.
 func (j *verifier) runCheck(ctx context.Context, id string, at func() (*tree, error), d requiredCheck,
-	reds int) (check.Evidence, error) {
-	r := j.m.resultOf(id, d)
-	r.Lock()
-	defer r.Unlock()
-	e, known := r.known(reds)
-	if known {
-		return e, nil
-	}
-	e, err := j.run(ctx, id, at, d)
-	if err != nil {
-		return e, err
-	}
-	if d.mustFail {
-		e.Check, e.Reason = "must not be: "+e.Check, ""
-		if e.Passed = !e.Passed; !e.Passed {
-			e.Reason = "it is true"
+	reds int) (e check.Evidence, err error) {
+	ran := false
+	e = d.result(j.m, id).After(reds, func() (check.Evidence, bool) {
+		ran = true
+		if e, err = j.run(ctx, id, at, d); d.mustFail {
+			e.Check, e.Reason = "must not be: "+e.Check, ""
+			if e.Passed = !e.Passed; !e.Passed {
+				e.Reason = "it is true"
+			}
 		}
+		return e, err == nil
+	})
+	if ran && e.Flaky {
+		j.addNote(fmt.Sprintf("flaky: %s failed (%s) and passed when run again", textfmt.OneLine(e.Check, 100), e.Reason))
 	}
-	if r.note(e); e.Passed && len(r.red) > 0 {
-		j.addNote(fmt.Sprintf("flaky: %s failed (%s) and passed when run again", textfmt.OneLine(e.Check, 100),
-			r.red[0].Reason))
-	}
-	return e, nil
+	return e, err
 }
 
 // runInWorktree is the checkRunner of an integration.
@@ -186,26 +183,17 @@ func (j *verifier) runInWorktree(ctx context.Context, _ string, at func() (*tree
 	if err != nil {
 		return check.Evidence{}, err
 	}
-	slot := firstSetupSlot
-	add := j.m.slots.env(slot)
-	defer j.m.slots.emptyDir(slot)
-	add[proc.RunVar] = j.m.opts.Run
-	add[proc.AttemptVar] = fmt.Sprintf("%s/wavex-wave-%d/1", j.m.opts.Run, j.rec.Wave)
-	place := check.Place{Dir: dir, Env: proc.EnvironPass(j.m.opts.Env, j.m.opts.Pass, add),
-		Wrapper: j.m.CheckWrapper(j.m.treePathOf(t))}
-	got, err := check.Run(ctx, place, []plan.Check{d.check})
-	if err != nil {
-		return check.Evidence{}, err
-	}
-	return got[0], nil
+	env, leave := j.m.SlotEnv(firstSetupSlot)
+	defer leave()
+	place := j.m.Place(dir, j.m.treePathOf(t), fmt.Sprintf("wavex-wave-%d/1", j.rec.Wave), env)
+	place.Once = true // runChecks runs it again, in a fresh tree
+	got, err := place.Run(ctx, []plan.Check{d.check})
+	return got[0], err
 }
 
-// CheckWrapper returns the proc.Spec.Wrapper of the checks in a working tree.
-func (m *Manager) CheckWrapper(tree string) []string {
-	if m.opts.CheckWrapper == nil {
-		return nil
-	}
-	return m.opts.CheckWrapper(tree)
+// Place returns a place of checks. See check.Places.At.
+func (m *Manager) Place(dir, root, name string, vars map[string]string) check.Place {
+	return m.checks.At(dir, root, name, vars)
 }
 
 // integrationTree resets the worktree of integrations to a commit.
@@ -233,7 +221,7 @@ func (m *Manager) integrationTree(ctx context.Context, commit string) (*tree, er
 func (j *verifier) findCulprits(ctx context.Context, cs []candidate, red []failedCheck) ([]culpritSet, error) {
 	var before []requiredCheck
 	for _, d := range j.requiredChecks(nil) {
-		if slices.ContainsFunc(red, func(f failedCheck) bool { return f.key() == d.key() }) {
+		if slices.ContainsFunc(red, func(f failedCheck) bool { return f.id() == d.id() }) {
 			before = append(before, d)
 		}
 	}
@@ -243,11 +231,11 @@ func (j *verifier) findCulprits(ctx context.Context, cs []candidate, red []faile
 	}
 	for _, f := range old {
 		if f.task == "" {
-			red = slices.DeleteFunc(slices.Clone(red), func(g failedCheck) bool { return g.key() == f.key() })
+			red = slices.DeleteFunc(slices.Clone(red), func(g failedCheck) bool { return g.id() == f.id() })
 			continue // it is not true yet: no candidate broke it
 		}
 		j.addNote(fmt.Sprintf("%s is red on what was integrated before, too", textfmt.OneLine(f.evidence.Check, 100)))
-		own := func(g failedCheck) bool { return g.key() == f.key() }
+		own := func(g failedCheck) bool { return g.id() == f.id() }
 		red = slices.DeleteFunc(slices.Clone(red), own)
 	}
 	if len(red) == 0 {

@@ -20,9 +20,10 @@ import (
 // checkRound is one round of checks.
 type checkRound struct {
 	*Inspection
-	doc             *scan.Document
-	evidenceByCheck map[string]check.Evidence // by directory and check
-	rows            map[string]row            // by directory, check and description
+	doc    *scan.Document
+	places check.Places
+	made   int            // number of places
+	rows   map[string]row // by directory, check and description
 }
 
 // row is the place of a required check in the document. gap is -1 if the check passed.
@@ -31,7 +32,8 @@ type row struct{ check, gap int }
 // runChecks makes every check of the plan. The error is the cause of ctx.
 func (a *Inspection) runChecks(ctx context.Context, doc *scan.Document) error {
 	a.gapChecks, a.criteriaEvidence = map[string]plan.Check{}, map[string]check.Evidence{}
-	c := &checkRound{a, doc, map[string]check.Evidence{}, map[string]row{}}
+	c := &checkRound{Inspection: a, doc: doc, rows: map[string]row{},
+		places: check.Places{Run: fmt.Sprintf("verify-%d", os.Getpid()), Env: proc.Inherit(os.Environ(), nil)}}
 	for i := range a.Plan.Tasks {
 		if err := c.task(ctx, &a.Plan.Tasks[i]); err != nil {
 			return err
@@ -88,13 +90,14 @@ func (c *checkRound) mustNot(ctx context.Context, one plan.Condition) error {
 		c.doc.Unverified = append(c.doc.Unverified, "must not: "+one.Text)
 		return nil
 	}
-	e, err := c.runOnce(ctx, "", c.workDir, *one.Check)
+	violated, err := c.place("", c.workDir).Violated(ctx, []plan.Condition{one})
 	if err != nil {
 		return err
 	}
-	c.doc.Checks = append(c.doc.Checks, scan.CheckResult{Check: "must not: " + e.Check, Passed: !e.Passed})
-	if e.Passed {
-		c.doc.Gaps = append(c.doc.Gaps, scan.Gap{Type: "must_not", Check: e.Check,
+	name := check.Describe(*one.Check)
+	c.doc.Checks = append(c.doc.Checks, scan.CheckResult{Check: "must not: " + name, Passed: len(violated) == 0})
+	if len(violated) > 0 {
+		c.doc.Gaps = append(c.doc.Gaps, scan.Gap{Type: "must_not", Check: name,
 			Description: "this is true and must not be: " + one.Text})
 	}
 	return nil
@@ -103,14 +106,15 @@ func (c *checkRound) mustNot(ctx context.Context, one plan.Condition) error {
 // requireCheck makes a check that has to pass; if it fails it adds a gap. id is the check's criterion, ""
 // for a task's own check. A check that several tasks share is listed once, with all of them.
 func (c *checkRound) requireCheck(ctx context.Context, task, id, dir, words string, one plan.Check) error {
-	e, err := c.runOnce(ctx, task, dir, one)
+	got, err := c.place(task, dir).Run(ctx, []plan.Check{one})
 	if err != nil {
 		return err
 	}
+	e := got[0]
 	if id != "" {
 		c.criteriaEvidence[id] = e
 	}
-	key := checkKey(dir, one) + "\x00" + words
+	key := fmt.Sprintf("%s\x00%+v\x00%s", dir, one, words)
 	if r, listed := c.rows[key]; listed {
 		c.share(r, task)
 		return nil
@@ -145,22 +149,11 @@ func (c *checkRound) share(r row, task string) {
 	}
 }
 
-// checkKey identifies a check in a directory.
-func checkKey(dir string, one plan.Check) string { return fmt.Sprintf("%s\x00%+v", dir, one) }
-
-// runOnce makes a check, or returns its evidence from before.
-func (c *checkRound) runOnce(ctx context.Context, task, dir string, one plan.Check) (check.Evidence, error) {
-	key := checkKey(dir, one)
-	if e, ok := c.evidenceByCheck[key]; ok {
-		return e, nil
-	}
-	// The mark must be unique, because the processes that a check leaves are swept by it.
-	mark := fmt.Sprintf("verify-%d", os.Getpid())
-	env := proc.Environ(os.Environ(), map[string]string{proc.RunVar: mark, proc.AttemptVar: fmt.Sprintf("%s/%s/%d", mark,
-		task, len(c.evidenceByCheck)+1)})
-	got, err := check.Run(ctx, check.Place{Dir: dir, Env: env}, []plan.Check{one})
-	if err == nil {
-		c.evidenceByCheck[key] = got[0]
-	}
-	return got[0], err
+// place returns where checks run in a directory. The mark of each must be unique, because the processes that a check
+// leaves are swept by it.
+func (c *checkRound) place(task, dir string) check.Place {
+	c.made++
+	at := c.places.At(dir, "", fmt.Sprintf("%s/%d", task, c.made), nil)
+	at.Memory, at.Files = &c.places.Memory, func() string { return dir }
+	return at
 }

@@ -323,7 +323,7 @@ func TestJournalResult(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			if c.there {
-				testrepo.Files{"there": ""}.Write(t, dir)
+				testrepo.Files{"there": "x"}.Write(t, dir)
 			}
 			a := newInspectionOfRun(t, dir, text, []string{"a"}, c.end)
 			n := len(a.Events)

@@ -15,7 +15,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/learn"
 	"wavex/internal/loop"
-	"wavex/internal/plan"
 	"wavex/internal/request/decompose"
 	"wavex/internal/request/score"
 	"wavex/internal/request/shape"
@@ -57,8 +56,6 @@ type Machine struct {
 	// most once for a request.
 	Learnings func() ([]learn.Learning, error)
 	Maxims    func() ([]decompose.Note, error)
-	// AlreadyPasses reports whether a check of a file is true already.
-	AlreadyPasses func(context.Context, plan.Check) bool
 	// Mark is the mark of the processes of this session's calls. Each session has its own, because
 	// the cleanup after a killed session may still be running.
 	Mark string

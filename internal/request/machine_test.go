@@ -21,7 +21,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/learn"
 	"wavex/internal/loop"
-	"wavex/internal/plan"
 	"wavex/internal/request"
 	"wavex/internal/request/decompose"
 	"wavex/internal/request/score"
@@ -112,9 +111,8 @@ func (w *fixture) machine(b *memoryJournal) *request.Machine {
 		Caller: w, Panel: &counsel.Panel{Caller: w, Experts: experts}, Dir: w.dir, Loop: loop.In(w.dir), Limits: limits(),
 		RecoverCost: func(_ context.Context, c event.CallStarted, _ string) budget.USD { return min(c.Cap, 77) },
 		Redact:      func(b event.Body) event.Body { return b }, View: func(event.Event) {}, Notify: func(string) {},
-		Learnings:     func() ([]learn.Learning, error) { return nil, nil },
-		Maxims:        func() ([]decompose.Note, error) { return []decompose.Note{}, nil },
-		AlreadyPasses: func(context.Context, plan.Check) bool { return false }}
+		Learnings: func() ([]learn.Learning, error) { return nil, nil },
+		Maxims:    func() ([]decompose.Note, error) { return []decompose.Note{}, nil }}
 }
 
 func limits() budget.Limits { return budget.Limits{USD: 5 * budget.Dollar, NoIterations: true} }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/renameio/v2/maybe"
 
+	"wavex/internal/check"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/request/decompose"
@@ -203,7 +204,10 @@ func (m *Machine) rehearsedTask(request string) map[string]any {
 func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape,
 	notes []decompose.Note) (decompose.Plan, error) {
 	return stageResult(m, "decompose", func() (decompose.Plan, error) {
-		done := func(c plan.Check) bool { return m.AlreadyPasses(ctx, c) }
+		done := func(c plan.Check) bool {
+			seen, err := check.Place{Dir: m.Dir, Once: true}.Run(ctx, []plan.Check{c})
+			return err == nil && check.Passed(seen)
+		}
 		p := decompose.Planner{AlreadyPasses: done, Ask: func(ctx context.Context, c decompose.Call) (json.RawMessage,
 			error) {
 			q := runner.Question{System: c.System, Prompt: c.Prompt, Schema: c.Schema, Tools: readOnly}

@@ -3,14 +3,13 @@ package review
 import (
 	"context"
 	"fmt"
-	"maps"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"wavex/internal/check"
 	"wavex/internal/event"
 	"wavex/internal/plan"
-	"wavex/internal/proc"
 	"wavex/scheduler"
 )
 
@@ -35,30 +34,44 @@ func dueRechecks(s *scheduler.State, e event.CriteriaStarted) []recheck {
 	return out
 }
 
-// runRechecks runs the checks in parallel, as attempts do, except for tasks that must run alone. It
-// repeats a failed check alone, since checks of tasks that never ran together may disturb each
-// other. It calls more before each check. known has the evidence that exists already, by check and
-// directory.
-func (h *Coordinator) runRechecks(ctx context.Context, dir string, round int, list []recheck,
-	known map[checkKey]check.Evidence, more func() bool) []scheduler.RecheckResult {
-	out := make([]scheduler.RecheckResult, len(list))
-	runOne := func(k, slot, nth int) {
-		t := list[k].task
-		if !more() {
-			out[k].Skipped = true
-			return
+// rechecks are the repeated checks of a verification.
+type rechecks struct {
+	*Coordinator
+	dir   string // with the integrated work
+	round int
+	known *check.Memory
+	more  func() bool // called before each run of a check
+}
+
+// repeat makes check k after so many red runs, if its result is not known.
+func (h *rechecks) repeat(ctx context.Context, k int, r recheck, slot, reds int) scheduler.RecheckResult {
+	dir := r.task.WorkDir(h.dir)
+	files := dir
+	if strings.Contains(r.check.Run, "WAVEX_") {
+		files += " " + r.task.ID // another task may have another result
+	}
+	skipped := false // it was not made
+	e := h.known.Of(files, r.check).After(reds, func() (check.Evidence, bool) {
+		if skipped = !h.more(); skipped {
+			return check.Evidence{}, false
 		}
 		env, release := h.opts.Workspace.SlotEnv(slot)
 		defer release()
-		vars := maps.Clone(env)
-		vars[proc.RunVar], vars["WAVEX_TASK"] = h.opts.Config.Run, t.ID
-		vars[proc.AttemptVar] = fmt.Sprintf("%s/recheck-%d/%d.%d", h.opts.Config.Run, round, k+1,
-			nth) // a mark of its own, for the sweep of its processes
-		got, err := check.Run(ctx, h.place(t.WorkDir(dir), dir, vars), []plan.Check{list[k].check})
-		out[k] = recheckResult(got[0])
-		out[k].Skipped = err != nil
-		out[k].Flaky = nth > 1 && got[0].Passed
-	}
+		env["WAVEX_TASK"] = r.task.ID
+		at := h.opts.Workspace.Place(dir, h.dir, fmt.Sprintf("recheck-%d/%d", h.round, k+1), env)
+		at.Once = true
+		got, err := at.Run(ctx, []plan.Check{r.check})
+		skipped = err != nil
+		return got[0], err == nil
+	})
+	return scheduler.RecheckResult{Skipped: skipped, Passed: e.Passed, Flaky: e.Flaky, Check: e.Check,
+		ExitCode: e.ExitCode, Duration: e.Duration, Reason: e.Reason, Output: e.Output}
+}
+
+// run runs the checks in parallel, as attempts do, except for tasks that must run alone. It repeats a failed check
+// alone, since checks of tasks that never ran together may disturb each other.
+func (h *rechecks) run(ctx context.Context, list []recheck) []scheduler.RecheckResult {
+	out := make([]scheduler.RecheckResult, len(list))
 	var alone []int
 	wide := max(1, h.opts.Config.Parallel)
 	free := make(chan int, wide)
@@ -68,40 +81,28 @@ func (h *Coordinator) runRechecks(ctx context.Context, dir string, round int, li
 	var side errgroup.Group
 	side.SetLimit(wide)
 	for k, r := range list {
-		e, seen := check.Evidence{}, false
-		if r.task != nil {
-			e, seen = known[checkKey{r.task.WorkDir(dir), r.check}]
-		}
 		switch {
 		case r.task == nil: // it is not in the plan any more
 			out[k].Skipped = true
-		case seen:
-			out[k] = recheckResult(e)
 		case len(r.task.Exclusive) > 0:
 			alone = append(alone, k)
 		default:
 			side.Go(func() error {
 				slot := <-free
 				defer func() { free <- slot }()
-				runOne(k, slot, 1)
+				out[k] = h.repeat(ctx, k, r, slot, 1)
 				return nil
 			})
 		}
 	}
 	_ = side.Wait() // no error is possible
 	for _, k := range alone {
-		runOne(k, 0, 1)
+		out[k] = h.repeat(ctx, k, list[k], 0, 1)
 	}
-	for k := range out {
-		if r := out[k]; !r.Skipped && !r.Passed {
-			runOne(k, 0, 2)
+	for k, r := range out {
+		if !r.Skipped && !r.Passed {
+			out[k] = h.repeat(ctx, k, list[k], 0, 2)
 		}
 	}
 	return out
-}
-
-func recheckResult(e check.Evidence) scheduler.RecheckResult {
-	return scheduler.RecheckResult{Passed: e.Passed, Check: e.Check, ExitCode: e.ExitCode, Duration: e.Duration,
-		Reason: e.Reason,
-		Output: e.Output}
 }

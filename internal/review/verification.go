@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
-	"wavex/internal/proc"
 	"wavex/scheduler"
 )
 
@@ -34,12 +32,6 @@ type criterionCase struct {
 	dir      string // of the check, relative to the project
 	forJudge bool   // a judge may be asked
 	measured bool   // the plan calls the output of its command a measurement
-}
-
-// checkKey is a check and the directory in which it ran.
-type checkKey struct {
-	dir   string
-	check plan.Check
 }
 
 // PrepareVerification returns a function that verifies the criteria of e and makes its rechecks. The
@@ -75,14 +67,15 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 			if len(earlier) > 0 {
 				lookAtFiles(dir, earlier, &out)
 			}
-			made := map[checkKey]check.Evidence{} // each check runs once
+			known := &check.Memory{} // each check runs once
 			for i := range items {
 				if items[i].check != nil {
-					h.runCriterion(ctx, dir, &items[i], made)
+					h.runCriterion(ctx, dir, &items[i], known)
 				}
 			}
-			out.Violated, _ = check.Violated(ctx, h.place(dir, dir, h.marks(e.Round)), mustNot) // as the whole
-			out.Rechecks = h.runRechecks(ctx, dir, e.Round, list, made, more)
+			// An interruption ends the whole verification.
+			out.Violated, _ = h.criteriaPlace(dir, dir, e.Round).Violated(ctx, mustNot)
+			out.Rechecks = (&rechecks{h, dir, e.Round, known, more}).run(ctx, list)
 			if e.Judge {
 				out.Cost = h.judgeCriteria(ctx, e, dir, request, files, items)
 			}
@@ -97,16 +90,16 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 	}
 }
 
-// runCriterion runs a criterion's own check, and stores the evidence in made.
-func (h *Coordinator) runCriterion(ctx context.Context, dir string, it *criterionCase,
-	made map[checkKey]check.Evidence) {
+// runCriterion runs a criterion's own check.
+func (h *Coordinator) runCriterion(ctx context.Context, dir string, it *criterionCase, known *check.Memory) {
 	at := filepath.Join(dir, filepath.FromSlash(it.dir))
-	got, err := check.Run(ctx, h.place(at, dir, h.marks(it.Round)), []plan.Check{*it.check})
+	place := h.criteriaPlace(at, dir, it.Round)
+	place.Memory, place.Files = known, func() string { return at }
+	got, err := place.Run(ctx, []plan.Check{*it.check})
 	if err != nil {
 		return // interrupted, and so is the whole verification
 	}
 	e := got[0]
-	made[checkKey{at, *it.check}] = e
 	it.Met = e.Passed
 	it.Check, it.ExitCode, it.Duration = e.Check, e.ExitCode, e.Duration
 	it.Evidence, it.Digest = strings.TrimSpace(e.Output+"\n"+e.Reason), e.Digest
@@ -123,15 +116,9 @@ func (h *Coordinator) runCriterion(ctx context.Context, dir string, it *criterio
 	}
 }
 
-// marks returns the variables that mark the checks of a verification.
-func (h *Coordinator) marks(round int) map[string]string {
-	return map[string]string{proc.RunVar: h.opts.Config.Run,
-		proc.AttemptVar: fmt.Sprintf("%s/criteria/%d", h.opts.Config.Run, round)}
-}
-
-// place returns where a check runs: in dir, which is in the working tree root, with further variables.
-func (h *Coordinator) place(dir, root string, vars map[string]string) check.Place {
-	return check.Place{Dir: dir, Env: proc.Environ(os.Environ(), vars), Wrapper: h.opts.Workspace.CheckWrapper(root)}
+// criteriaPlace returns where the checks of a verification run: in dir, which is in the working tree root.
+func (h *Coordinator) criteriaPlace(dir, root string, round int) check.Place {
+	return h.opts.Workspace.Place(dir, root, fmt.Sprintf("criteria/%d", round), nil)
 }
 
 // judgeCriteria asks a judge about the remaining criteria. A ruling that a criterion is met counts only

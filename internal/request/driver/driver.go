@@ -13,12 +13,10 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
-	"wavex/internal/check"
 	"wavex/internal/claude"
 	"wavex/internal/event"
 	"wavex/internal/learn"
 	"wavex/internal/loop"
-	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/request"
 	"wavex/internal/runlog"
@@ -103,9 +101,8 @@ func (r *Driver) newMachine(past []event.Event) *request.Machine {
 		Journal: r.journal, Events: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask, Experts: o.Experts},
 		Dir: o.Dir, Loop: o.Loop, Limits: o.Config.Limits, Rehearsal: host.Rehearsal,
 		MadeUp: host.Rehearsal && o.Agent.Scenario == nil, Force: o.Force, Maxims: userdata.Maxims,
-		Learnings:     func() ([]learn.Learning, error) { return userdata.Learnings(o.Dir, o.Notify) },
-		AlreadyPasses: func(ctx context.Context, c plan.Check) bool { return fileCheckPasses(ctx, o.Dir, c) },
-		Mark:          r.mark(),
+		Learnings: func() ([]learn.Learning, error) { return userdata.Learnings(o.Dir, o.Notify) },
+		Mark:      r.mark(),
 		RecoverCost: func(ctx context.Context, c event.CallStarted, logDir string) budget.USD {
 			_, _ = proc.Sweep(ctx, c.Mark) // a process that survives belongs to no session any more
 			return runlog.RecoverCalls(logDir, o.Prices, c.Cap)
@@ -127,15 +124,6 @@ func (r *Driver) newMachine(past []event.Event) *request.Machine {
 
 // mark returns the mark of this session's processes.
 func (r *Driver) mark() string { return fmt.Sprintf("%s-%d", r.opts.ID, os.Getpid()) }
-
-// fileCheckPasses reports whether a check of a file is true; it starts no process.
-func fileCheckPasses(ctx context.Context, dir string, c plan.Check) bool {
-	if c.Run != "" {
-		return false
-	}
-	seen, err := check.Run(ctx, check.Place{Dir: dir}, []plan.Check{c})
-	return err == nil && check.Passed(seen)
-}
 
 // writeStage keeps workflow-state.json current while there is no run. An error stops nothing, because
 // the journal has everything.

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
-	"wavex/internal/plan"
 	"wavex/internal/request"
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
@@ -137,35 +135,6 @@ func TestOpenRefuses(t *testing.T) {
 	defer r.Close()
 	if _, err := r.Run(t.Context()); err != nil || !strings.Contains(strings.Join(*said, "\n"), "warning: ") {
 		t.Errorf("%v; it says %q", err, *said)
-	}
-}
-
-// A file check is evaluated without starting a process.
-func TestFileCheckPasses(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	testrepo.Files{"doc.md": "hello there", "folder/x": ""}.Write(t, dir)
-	testrepo.NamedPipe(t, filepath.Join(dir, "pipe"))
-	for _, c := range []struct {
-		check plan.Check
-		want  bool
-	}{
-		{plan.Check{File: "doc.md"}, true}, {plan.Check{File: "doc.md", Contains: "hello"}, true},
-		{plan.Check{File: "doc.md", Contains: "bye"}, false}, {plan.Check{File: "none"}, false},
-		{plan.Check{File: "doc.md", Matches: "h.*o"}, true}, {plan.Check{Run: "touch made"}, false},
-		{plan.Check{File: "pipe", Contains: "x"}, false},
-	} {
-		if got := fileCheckPasses(t.Context(), dir, c.check); got != c.want {
-			t.Errorf("%+v: %v", c.check, got)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
-		t.Error("a command was started")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if fileCheckPasses(ctx, dir, plan.Check{File: "none"}) {
-		t.Error("what was not looked at is there")
 	}
 }
 

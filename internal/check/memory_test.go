@@ -1,0 +1,142 @@
+package check_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"wavex/internal/check"
+	"wavex/internal/plan"
+)
+
+// counted is a check that fails so many times, and adds a line to the file n.
+func counted(fails int) []plan.Check {
+	return []plan.Check{{Run: fmt.Sprintf("echo >> n; test $(wc -l < n) -gt %d", fails)}}
+}
+
+// runs returns the number of runs of a counted check.
+func runs(dir string) int {
+	data, _ := os.ReadFile(filepath.Join(dir, "n"))
+	return len(data)
+}
+
+// A stop ends the second runs, and known results stay.
+func TestStopBeforeSecondRun(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	at := check.Place{Dir: t.TempDir(), Memory: &check.Memory{}, Files: func() string { return "id" }, Once: true}
+	if _, err := at.Run(ctx, counted(9)); err != nil {
+		t.Fatal(err)
+	}
+	at.Once = false
+	cancel()
+	seen, err := at.Run(ctx, counted(9))
+	if !errors.Is(err, context.Canceled) || seen[0].ExitCode != 1 || runs(at.Dir) != 1 {
+		t.Errorf("%+v, %v, %d runs", seen[0], err, runs(at.Dir))
+	}
+}
+
+// A failure counts when it is seen twice, also over several rounds. A check that fails and passes is flaky.
+func TestFailsTwice(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fails, first, second int // runs after the first and the second Run, the first one with Once
+		memory               bool
+		passed, flaky        bool
+	}{
+		"green":               {0, 1, 2, false, true, false},
+		"green, known":        {0, 1, 1, true, true, false},
+		"flaky":               {2, 1, 3, false, true, true},
+		"flaky, known":        {1, 1, 2, true, true, true},
+		"red":                 {9, 1, 3, false, false, false},
+		"red, one run known":  {9, 1, 2, true, false, false},
+		"flaky by the memory": {1, 1, 2, true, true, true},
+	} {
+		dir := t.TempDir()
+		at := check.Place{Dir: dir, Once: true}
+		if c.memory {
+			at.Memory, at.Files = &check.Memory{}, func() string { return "id" }
+		}
+		if _, err := at.Run(t.Context(), counted(c.fails)); err != nil || runs(dir) != c.first {
+			t.Errorf("%s: %d runs at first, %v", name, runs(dir), err)
+		}
+		at.Once = false
+		seen, err := at.Run(t.Context(), counted(c.fails))
+		if err != nil || runs(dir) != c.second || seen[0].Passed != c.passed || seen[0].Flaky != c.flaky {
+			t.Errorf("%s: %d runs, %+v, %v", name, runs(dir), seen, err)
+		}
+	}
+}
+
+// A result is known on the same files only, at no time while the check changes them, and not if it belongs to a task.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files []string // before and after each run; the last one stays
+		also  string
+		runs  int
+	}{
+		"the same files":    {[]string{"a"}, "", 1},
+		"others":            {[]string{"a", "a", "b"}, "", 2},
+		"files not known":   {[]string{""}, "", 2},
+		"it changes them":   {[]string{"a", ""}, "", 2},
+		"changed and back":  {[]string{"a", "", "a"}, "", 2},
+		"of its own task":   {[]string{"a"}, "; : $WAVEX_TASK", 2},
+		"after the rebuild": {[]string{"a", "b", "b"}, "", 2},
+	} {
+		dir := t.TempDir()
+		at := check.Place{Dir: dir, Memory: &check.Memory{}, Files: func() string {
+			now := c.files[0]
+			c.files = c.files[min(1, len(c.files)-1):]
+			return now
+		}}
+		checks := []plan.Check{{Run: "echo >> n" + c.also}}
+		for range 2 {
+			if seen, err := at.Run(t.Context(), checks); err != nil || !seen[0].Passed {
+				t.Errorf("%s: %+v, %v", name, seen, err)
+			}
+		}
+		if runs(dir) != c.runs {
+			t.Errorf("%s: %d runs", name, runs(dir))
+		}
+	}
+}
+
+// Equal checks that run at the same time run once. The memory keeps what passed when it forgets.
+func TestMemoryAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := check.Place{Dir: dir, Memory: &check.Memory{}, Files: func() string { return "id" }}
+	all := func() {
+		var side sync.WaitGroup
+		for range 4 {
+			side.Go(func() { _, _ = at.Run(t.Context(), append(counted(0), plan.Check{Run: "echo >> m; exit 1"})) })
+		}
+		side.Wait()
+	}
+	all()
+	at.Memory.ForgetRed()
+	all()
+	red, err := os.ReadFile(filepath.Join(dir, "m"))
+	if err != nil || runs(dir) != 1 || len(red) != 4 {
+		t.Errorf("%d runs of the green check, %d of the red one, %v", runs(dir), len(red), err)
+	}
+}
+
+// A condition that must not be true is, when its check passes twice.
+func TestViolated(t *testing.T) {
+	t.Parallel()
+	at := check.Place{Dir: t.TempDir()}
+	var list []plan.Condition
+	for text, run := range map[string]string{"true": "true", "false": "exit 1", "flaky": "test ! -e f && : > f"} {
+		list = append(list, plan.Condition{Text: text, Check: &plan.Check{Run: run}})
+	}
+	got, err := at.Violated(t.Context(), append(list, plan.Condition{Text: "in words"}))
+	if err != nil || len(got) != 1 || got[0] != "true" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
