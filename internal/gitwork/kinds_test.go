@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"wavex/internal/textfmt"
 
 	"wavex/internal/proc/proctest"
 	"wavex/runner"
@@ -43,7 +46,7 @@ func (k kind) result() string {
 
 const kindsPage = "../../docs/git.md"
 
-// The table of docs/git.md is that of the tests. WAVEX_UPDATE=1 rewrites it.
+// The list of docs/git.md is that of the tests. WAVEX_UPDATE=1 rewrites it.
 func TestKindsAreDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(kindsPage)
@@ -51,20 +54,11 @@ func TestKindsAreDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(string(text[:strings.Index(string(text), "\n## ")+1]))
 	for _, section := range kindSections {
-		fmt.Fprintf(&b, "## %s\n\n| repository or setting | result |\n|---|---|\n", section.title)
-		var plain []string
+		fmt.Fprintf(&b, "## %s\n\n", section.title)
 		for _, k := range section.kinds {
-			switch {
-			case k.note != "" && k.result() == "works":
-				fmt.Fprintf(&b, "| %s | %s |\n", k.name, k.note)
-			case k.note != "" || k.result() != "works":
-				fmt.Fprintf(&b, "| %s | %s |\n", k.name, strings.TrimSuffix(k.result()+": "+k.note, ": "))
-			default:
-				plain = append(plain, k.name)
-			}
-		}
-		if plain != nil {
-			b.WriteString("\nThese work as well:\n\n- " + strings.Join(plain, "\n- ") + "\n")
+			result := strings.TrimPrefix(k.result()+": "+k.note, "works: ")
+			text := textfmt.Wrap(k.name+": "+strings.TrimSuffix(cmp.Or(result, "works"), ": "), 98)
+			b.WriteString("- " + strings.Join(text, "\n  ") + "\n")
 		}
 		b.WriteByte('\n')
 	}
