@@ -12,9 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"wavex/internal/textfmt"
-
 	"wavex/internal/proc/proctest"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 )
 
