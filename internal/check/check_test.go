@@ -14,6 +14,7 @@ import (
 
 	"wavex/internal/check"
 	"wavex/internal/plan"
+	"wavex/internal/proc"
 	"wavex/internal/proc/proctest"
 )
 
@@ -40,6 +41,7 @@ func TestChecks(t *testing.T) {
 		{check: plan.Check{Run: "kill -9 $$"}, code: -1, kind: check.KindExecution, reason: "ended by SIGKILL"},
 		{check: plan.Check{Run: "test \"$PWD\" = \"$WANT\" -a -z \"$HOME\""}, passed: true, kind: check.KindExecution},
 		{check: plan.Check{Run: "test \"$p1\" = \"a b\"", Env: "p1=a b"}, passed: true, kind: check.KindExecution},
+		{check: plan.Check{File: "secret"}, passed: true, kind: check.KindObservation},
 		{check: plan.Check{File: "a.txt"}, passed: true, kind: check.KindObservation},
 		{check: plan.Check{File: "sub"}, kind: check.KindObservation, reason: "sub is not a regular file"},
 		{check: plan.Check{File: "sub/empty"}, kind: check.KindObservation, reason: "sub/empty is empty"},
@@ -122,12 +124,35 @@ func TestWhole(t *testing.T) {
 	write(t, dir, "file", "x")
 	at := check.Place{Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}}
 	got, err := at.Run(t.Context(), []plan.Check{
-		{Run: "seq 1 2000; exit 1"}, {File: "file", Contains: "x"}, {Run: "true"}})
+		{Run: "seq 1 2000; exit 1"}, {File: "file", Contains: "x"}, {Run: "echo green"}})
 	if err != nil || len(got[0].Output) > 2048 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if n := len(strings.Fields(got[0].Whole)); n != 2000 || got[1].Whole != "" || got[2].Whole != "" || len(got) != 3 {
+	if n := len(strings.Fields(got[0].Whole)); n != 2000 || got[1].Whole != "" || got[2].Whole != "green" {
 		t.Errorf("%d lines, then %+v", n, got[1:])
+	}
+}
+
+// A process that a command leaves is ended by the mark of the attempt, which is in its environment.
+func TestLeftoverIsEnded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := check.Place{Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "A=b", proc.AttemptVar + "=" + dir}}
+	_, err := at.Run(t.Context(), []plan.Check{{Run: "echo $WAVEX_ATTEMPT > mark; command -v setsid || exit; mkfifo up; " +
+		"setsid sh -c 'echo $$ > pid; : > up; exec sleep 600' > /dev/null 2>&1 & cat up"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mark, err := os.ReadFile(filepath.Join(dir, "mark")); string(mark) != dir+"\n" {
+		t.Errorf("the mark is %q, %v", mark, err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		t.Skip(err) // no setsid
+	}
+	pid := strings.TrimSpace(string(text))
+	if text, _ := os.ReadFile("/proc/" + pid + "/cmdline"); len(text) > 0 { // a zombie has none; of Linux
+		t.Errorf("%s runs on: %q", pid, text)
 	}
 }
 

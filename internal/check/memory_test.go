@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"wavex/internal/check"
 	"wavex/internal/plan"
+	"wavex/internal/proc"
 )
 
 // counted is a check that fails so many times, and adds a line to the file n.
@@ -87,16 +90,20 @@ func TestMemory(t *testing.T) {
 		"changed and back":  {[]string{"a", "", "a"}, "", 2},
 		"of its own task":   {[]string{"a"}, "; : $WAVEX_TASK", 2},
 		"after the rebuild": {[]string{"a", "b", "b"}, "", 2},
+		"red":               {[]string{"a"}, "; exit 1", 1},
+		"red, changed":      {[]string{"a", "", "a"}, "; exit 1", 2},
 	} {
 		dir := t.TempDir()
-		at := check.Place{Dir: dir, Memory: &check.Memory{}, Files: func() string {
+		at := check.Place{Dir: dir, Once: true, Memory: &check.Memory{}, Files: func() string {
 			now := c.files[0]
 			c.files = c.files[min(1, len(c.files)-1):]
 			return now
 		}}
-		checks := []plan.Check{{Run: "echo >> n" + c.also}}
-		for range 2 {
-			if seen, err := at.Run(t.Context(), checks); err != nil || !seen[0].Passed {
+		checks := []plan.Check{{Run: "echo >> n; echo out" + c.also}}
+		for i := range 2 {
+			seen, err := at.Run(t.Context(), checks)
+			known := i == 1 && c.runs == 1 // then without the output, which may be long
+			if err != nil || seen[0].Passed == strings.Contains(c.also, "exit") || (seen[0].Whole == "") != known {
 				t.Errorf("%s: %+v, %v", name, seen, err)
 			}
 		}
@@ -127,16 +134,50 @@ func TestMemoryAtOnce(t *testing.T) {
 	}
 }
 
-// A condition that must not be true is, when its check passes twice.
+// A condition that must not be true is, when its check passes twice, or when there is anything at the path that it
+// only names.
 func TestViolated(t *testing.T) {
 	t.Parallel()
 	at := check.Place{Dir: t.TempDir()}
-	var list []plan.Condition
-	for text, run := range map[string]string{"true": "true", "false": "exit 1", "flaky": "test ! -e f && : > f"} {
-		list = append(list, plan.Condition{Text: text, Check: &plan.Check{Run: run}})
+	list := []plan.Condition{{Text: "in words"}}
+	err := errors.Join(os.WriteFile(filepath.Join(at.Dir, "empty"), nil, 0o600),
+		os.Symlink("none", filepath.Join(at.Dir, "link")))
+	if err != nil {
+		t.Fatal(err)
 	}
-	got, err := at.Violated(t.Context(), append(list, plan.Condition{Text: "in words"}))
-	if err != nil || len(got) != 1 || got[0] != "true" {
+	for _, c := range []plan.Check{{Run: "true"}, {Run: "exit 1"}, {Run: "test ! -e f && : > f"}, counted(1)[0],
+		{File: "empty"}, {File: "link"}, {File: "none"}, {File: "empty", Contains: "x"}} {
+		list = append(list, plan.Condition{Text: check.Describe(c), Check: &c})
+	}
+	got, err := at.Violated(t.Context(), list)
+	if err != nil || strings.Join(got, ", ") != "true, empty exists, link exists" {
 		t.Errorf("%q, %v", got, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := at.Violated(ctx, list); !errors.Is(err, context.Canceled) || len(got) > 0 {
+		t.Errorf("after a stop: %q, %v", got, err)
+	}
+}
+
+// A place has the marks of its run and further variables, and a wall around a working tree only.
+func TestPlaceOfARun(t *testing.T) {
+	t.Parallel()
+	vars := map[string]string{"A": "b"}
+	p := check.Places{Run: "run", Wall: func(root string) []string { return []string{"wall", root} }}
+	at := p.At("dir", "root", "task/1", vars)
+	for _, want := range []string{"A=b", proc.RunVar + "=run", proc.AttemptVar + "=run/task/1"} {
+		if !slices.Contains(at.Env, want) {
+			t.Errorf("%s is not in %q", want, at.Env)
+		}
+	}
+	if at.Dir != "dir" || !slices.Equal(at.Wrapper, []string{"wall", "root"}) || len(vars) != 1 {
+		t.Errorf("%+v; the variables are %q", at, vars)
+	}
+	if at := p.At("dir", "", "task/1", nil); at.Wrapper != nil || len(at.Env) < 2 {
+		t.Errorf("without a working tree: %+v", at)
+	}
+	if at := (&check.Places{}).At("dir", "root", "task/1", nil); at.Wrapper != nil {
+		t.Errorf("without a wall: %+v", at)
 	}
 }

@@ -39,6 +39,7 @@ func TestRanNothing(t *testing.T) {
 		"jest":           {"\x1b[1mTests:       \x1b[22m2 passed, 2 total\n", "jest", "", false},
 		"jest, none":     {"No tests found, exiting with code 0\n", "", "", true},
 		"vitest":         {" Test Files  1 passed (1)\n      Tests  2 passed (2)\n", "vitest", "", false},
+		"vitest, red":    {"\n\x1b[31mNo test files found, exiting with code 1\x1b[39m\n", "", "", true},
 		"vitest, none":   {"\nNo test files found, exiting with code 0\n", "", "", true},
 		"a shell script": {"fine\n", "", "", false},
 		"nothing":        {"", "", "", false},

@@ -80,7 +80,7 @@ func TestUnchanged(t *testing.T) {
 		".gitignore": "out\n*.o\n"}), &filetree.Lister{}, store(t)
 	out, err := shell(dir, "git add -f out/deep/kept; git commit -qm second; rm -r folder gone; echo > folder; "+
 		"echo > out/new; echo > x.o; mkdir deep; echo > deep/x.o; echo > deep/y; ln -s /nowhere link; ln -s deep linked; "+
-		"git init -q inner")
+		"echo > 'a b c'; echo > 'a b	x'; git init -q inner")
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

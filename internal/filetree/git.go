@@ -53,9 +53,6 @@ func git(ctx context.Context, dir string, env []string, in string, args ...strin
 // contents that git has. The tree is empty if git finds no repository that it trusts, or nothing in it that counts.
 func gitTree(ctx context.Context, root string, env []string) (Tree, map[string]bool) {
 	const rules = "--exclude-per-directory=.gitignore"
-	if !HasRepository(root) {
-		return nil, nil
-	}
 	files, err := git(ctx, root, env, "", "ls-files", "-z", "--stage", "--others", rules)
 	ignored, ierr := git(ctx, root, env, "", "ls-files", "-z", "--others", "--ignored", "--directory", rules)
 	prefix, perr := git(ctx, root, env, "", "rev-parse", "--show-prefix")

@@ -24,7 +24,10 @@ func (l *Lister) First(ctx context.Context, root string, env []string) (t Tree, 
 	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, ErrTooLarge)
 	defer cancel()
 	root = resolved(root)
-	if t, inGit = gitTree(ctx, root, env); len(t) == 0 { // no repository, or one that ignores the directory
+	if HasRepository(root) {
+		t, inGit = gitTree(ctx, root, env)
+	}
+	if len(t) == 0 { // no repository, or one that ignores the directory
 		t, err = walk(ctx, root, env, Tree{}, rules{})
 	}
 	return t, inGit, cmp.Or(l.read(ctx, root, t), err)
