@@ -217,12 +217,13 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, outcomes, _ := strings.Cut(string(doc), "\n## Outcomes\n")
 	for _, o := range Outcomes {
 		if !strings.Contains(shown, `"`+string(o)+`"`) {
 			t.Errorf("no example shows %q", o)
 		}
-		if !strings.Contains(string(doc), "| `"+string(o)+"` |") {
-			t.Errorf("docs/rehearsal.md has no row for %q", o)
+		if !strings.Contains(outcomes, "`"+string(o)+"`") {
+			t.Errorf("docs/rehearsal.md does not describe the outcome %q", o)
 		}
 	}
 	for _, k := range append(knownKeys(reflect.TypeOf(Block{})), knownKeys(reflect.TypeOf(scenarioFile[*Block]{}))...) {
