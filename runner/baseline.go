@@ -85,7 +85,7 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 	b.Suites, b.Checks = nil, checksDigest(t.req.Checks)
 	if run && len(t.req.Checks) > 0 {
 		measured, err := t.directory.Check(ctx, IfQuiet, t.req.Checks, func() {
-			at := t.place(t.req.Dir, t.req.root())
+			at := t.place()
 			at.Once, at.Memory, at.Files = true, t.hooks.Memory, t.hooks.Files
 			evidence, _ := at.Run(ctx, t.req.Checks)
 			b.Vacuous = check.Passed(evidence)

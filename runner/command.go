@@ -30,7 +30,7 @@ func (t *attempt) runCommand(ctx context.Context) classification {
 	if t.req.Output != nil {
 		stdout = &proc.HeadBuffer{Max: MaxOutput + 1}
 	}
-	exit, said, err := t.place(t.req.Dir, t.req.root()).Command(ctx, t.req.Command, io.MultiWriter(out, whole), stdout)
+	exit, said, err := t.place().Command(ctx, t.req.Command, io.MultiWriter(out, whole), stdout)
 	t.res.ExitCode, t.res.Contained = exit.Code, exit.Contained
 	t.exhausted = exit.Exhausted
 	t.res.Report = said.String()

@@ -3,10 +3,12 @@ package runner
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"wavex/internal/check"
 	"wavex/internal/filetree"
@@ -27,6 +29,7 @@ func (t *attempt) control(ctx context.Context, before baseline) error {
 		return nil
 	}
 	t.observe("checking", "without the changes that the task did not declare")
+	began := time.Now()
 	green, err := t.green(ctx, before, surplus)
 	if green && before.Vacuous {
 		return nil
@@ -40,20 +43,20 @@ func (t *attempt) control(ctx context.Context, before baseline) error {
 		}
 		return context.Cause(ctx)
 	}
-	var flaky bool
+	doubt := ""
 	if err == nil { // the place counts only if the checks pass there with the work as it is
 		green, err = t.green(ctx, before, nil)
 	}
 	if green {
-		surplus, flaky = t.narrow(ctx, before, surplus)
+		surplus, doubt = t.narrow(ctx, before, surplus, began)
 	}
 	switch {
 	case err != nil:
 		t.res.Doubt = err.Error()
 	case !green:
 		t.res.Doubt = "its checks fail in a copy of the project also with all changes"
-	case flaky:
-		t.res.Doubt = "its checks fail and pass on the same files"
+	default:
+		t.res.Doubt = doubt
 	}
 	for _, file := range surplus[:min(len(surplus), maxSurplus)] {
 		t.res.Rests = append(t.res.Rests, t.req.relative(file))
@@ -90,29 +93,33 @@ func (t *attempt) green(ctx context.Context, before baseline, files []string) (b
 	if err := t.store().Copy(ctx, root, to, back); err != nil {
 		return false, err
 	}
-	at := t.place(filepath.Join(to, filepath.FromSlash(t.req.Trees.Under)), to)
-	at.Once = true
+	at := check.Place{Dir: filepath.Join(to, filepath.FromSlash(t.req.Trees.Under)), Env: t.env, Once: true,
+		Wrapper: CheckWrapper(t.Wall, to, t.req.Closed)}
 	seen, err := at.Run(ctx, t.req.Checks)
 	return check.Passed(seen), err
 }
 
-// narrow returns the part of the surplus without which the checks fail, after at most log2 of its number of runs. A
-// single file is confirmed: a check may be flaky.
-func (t *attempt) narrow(ctx context.Context, before baseline, surplus []string) (part []string, flaky bool) {
+// narrow returns the part of the surplus without which the checks fail, after at most log2 of its number of runs in a
+// third of the turn's time limit, and why it may be too large. A single file is confirmed: a check may be flaky.
+func (t *attempt) narrow(ctx context.Context, before baseline, surplus []string,
+	began time.Time) (part []string, doubt string) {
 	part = surplus
 	confirmed := false
 	for left := max(1, bits.Len(uint(len(surplus)))-1); left > 0 && (len(part) > 1 || !confirmed); left-- {
+		if share := t.turn.Settings.Timeout / 3; len(part) > 1 && time.Since(began) > share {
+			return part, fmt.Sprintf("the search among them ended after %s, a third of the task's time limit", share)
+		}
 		try := part[:(len(part)+1)/2]
 		switch green, err := t.green(ctx, before, try); {
-		case err != nil:
-			return surplus, false
-		case !green:
+		case err == nil && !green:
 			part, confirmed = try, true
-		case len(try) == len(part): // all of the surplus does it, or chance
-			return surplus, len(surplus) == 1
-		default:
+		case err == nil && len(try) < len(part):
 			part = part[len(try):]
+		case err == nil && len(surplus) == 1:
+			return surplus, "its checks fail and pass on the same files"
+		default: // all of the surplus does it, or chance, or there is no copy
+			return surplus, ""
 		}
 	}
-	return part, false
+	return part, ""
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"wavex/internal/plan"
 	"wavex/internal/testrepo"
@@ -98,5 +99,16 @@ func TestControl(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The search for the files that matter ends with its share of the time, and the result says so.
+func TestControlIsCut(t *testing.T) {
+	t.Parallel()
+	b, runs := words(t, "echo '# two' >> words.sh; for i in 1 2 3 4; do echo > n$i.txt; done; echo one > want.txt", false)
+	b.req.Settings.Timeout = 3 * time.Nanosecond
+	r := b.attempt(t.Context())
+	if len(r.Rests) != 5 || !strings.Contains(r.Doubt, "ended after 1ns, a third") || runs() != 4 {
+		t.Errorf("%s %q: rests on %q; doubt %q; %d runs", r.Outcome, r.Reason, r.Rests, r.Doubt, runs())
 	}
 }

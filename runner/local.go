@@ -218,7 +218,7 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 func (t *attempt) judge(ctx context.Context, before baseline, v classification, w work, again bool) classification {
 	t.res.Tampered = MergeTampers(before.tampered(t.req.Dir, t.req.Guards), t.res.Tampered)
 	var err error
-	t.res.Violated, err = t.place(t.req.Dir, t.req.root()).Violated(ctx, t.req.MustNot)
+	t.res.Violated, err = t.place().Violated(ctx, t.req.MustNot)
 	if v.outcome != Done {
 		return v
 	}
@@ -256,7 +256,7 @@ func arePresent(files []plan.File, digests map[string]string) bool {
 
 // runChecks makes the task's checks. stop says why not all of them were made.
 func (t *attempt) runChecks(ctx context.Context, before baseline, again bool) (checks []check.Evidence, stop error) {
-	at := t.place(t.req.Dir, t.req.root())
+	at := t.place()
 	at.Once, at.Suites = !again, before.Suites
 	checks, stop = at.Run(ctx, t.req.Checks)
 	for i := range checks { // the verdict quotes the checks
@@ -275,13 +275,9 @@ func (t *attempt) runChecks(ctx context.Context, before baseline, again bool) (c
 	return checks, stop
 }
 
-// place returns where a check or a command runs: in dir, which is in the working tree root.
-func (t *attempt) place(dir, root string) check.Place {
-	wrapper := t.req.checkWrapper
-	if root != t.req.root() { // a copy
-		wrapper = (&Request{Dir: root, Closed: t.req.Closed}).checkWrapper
-	}
-	return check.Place{Dir: dir, Env: t.env, Wrapper: wrapper(t.Wall)}
+// place returns where checks and commands run.
+func (t *attempt) place() check.Place {
+	return check.Place{Dir: t.req.Dir, Env: t.env, Wrapper: t.req.checkWrapper(t.Wall)}
 }
 
 // hasMustNotChecks reports whether a mustNot condition has a check.

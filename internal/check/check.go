@@ -40,12 +40,9 @@ type Places struct {
 // At returns the place dir, which is in the working tree root; "": without a wall. name is the mark within the run, and
 // vars has further variables.
 func (p *Places) At(dir, root, name string, vars map[string]string) Place {
-	vars = maps.Clone(vars)
-	if vars == nil {
-		vars = map[string]string{}
-	}
-	vars[proc.RunVar], vars[proc.AttemptVar] = p.Run, p.Run+"/"+name
-	at := Place{Dir: dir, Env: p.Env.With(vars)}
+	all := map[string]string{proc.RunVar: p.Run, proc.AttemptVar: p.Run + "/" + name}
+	maps.Copy(all, vars)
+	at := Place{Dir: dir, Env: p.Env.With(all)}
 	if p.Wall != nil && root != "" {
 		at.Wrapper = p.Wall(root)
 	}
