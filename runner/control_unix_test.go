@@ -112,3 +112,41 @@ func TestControlIsCut(t *testing.T) {
 		t.Errorf("%s %q: rests on %q; doubt %q; %d runs", r.Outcome, r.Reason, r.Rests, r.Doubt, runs())
 	}
 }
+
+// TestDoubt has why the control cannot tell on what a pass rests: an old content is not kept, or the checks do not see
+// the copy, or are flaky.
+func TestDoubt(t *testing.T) {
+	t.Parallel()
+	const work = "echo echo two > words.sh; echo more >> README"
+	for name, c := range map[string]struct {
+		secret       string // a file with a secret
+		check        string
+		rests, doubt string
+	}{
+		"an old version of the work": {secret: "words.sh", doubt: "the earlier version of words.sh was not kept"},
+		"an old version of the rest": {secret: "README", rests: "README",
+			doubt: "the earlier version of README was not kept"},
+		"only in its directory": {check: "test \"$(pwd)\" = DIR && sh words_test.sh", rests: "README",
+			doubt: "its checks fail in a copy of the project also with all changes"},
+		"always in its directory": {check: "cd DIR && sh words_test.sh",
+			doubt: "its checks pass in a copy of the project also without the work"},
+		"flaky in a copy": {check: "if test \"$(pwd)\" = DIR; then sh words_test.sh; else echo >> LOG; " +
+			"test $(wc -l < LOG) != 1; fi", rests: "README", doubt: "its checks fail and pass on the same files"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, _ := words(t, work, false)
+			b.Redactor = replacer{strings.NewReplacer("hunter2", "***")}
+			if c.secret != "" {
+				testrepo.Files{c.secret: "echo one # hunter2\n"}.Write(t, b.dir)
+			}
+			if c.check != "" {
+				b.req.Checks[0].Run = strings.NewReplacer("DIR", b.dir, "LOG", filepath.Join(b.logs, "copies")).Replace(c.check)
+			}
+			r := b.attempt(t.Context())
+			if got := strings.Join(r.Rests, " "); r.Outcome != runner.Done || got != c.rests || r.Doubt != c.doubt {
+				t.Errorf("%s %q: rests on %q, want %q; doubt %q", r.Outcome, r.Reason, got, c.rests, r.Doubt)
+			}
+		})
+	}
+}
