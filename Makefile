@@ -44,7 +44,7 @@ e2e: e2e-core e2e-fleet
 e2e-core:
 	@$(GO) run ./e2e/suite -whole
 e2e-fleet:
-	cd fleet && $(GO) test -count=1 -timeout 30m -race ./...
+	cd fleet && $(GO) test -count=1 -timeout 30m -vet=off -ldflags=-w -race ./...
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi
@@ -66,7 +66,7 @@ cross:
 fuzz:
 	@for module in . fleet; do $(GO) list -C $$module -f '{{.Dir}}' ./...; done | while read dir; do \
 	  grep -ho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go 2>/dev/null | sed "s|func \(.*\)|\1 $$dir|"; done | \
-	xargs -P 2 -n 2 sh -c 'out=$$($(GO) test -C $$1 -run "^$$" -fuzz "^$$0\$$" -fuzztime $(FUZZ) -fuzzminimizetime 100x -parallel 1 . 2>&1) || { echo "$$out"; echo "FAIL $$1 $$0"; exit 1; }; echo "fuzz $$1 $$0"'
+	xargs -P 2 -n 2 sh -c 'out=$$($(GO) test -C $$1 -ldflags=-w -run "^$$" -fuzz "^$$0\$$" -fuzztime $(FUZZ) -fuzzminimizetime 100x -parallel 1 . 2>&1) || { echo "$$out"; echo "FAIL $$1 $$0"; exit 1; }; echo "fuzz $$1 $$0"'
 
 # Random plans, killed and resumed for TIME, J of them side by side (Linux). SEED=n repeats one, with
 # N=k those of k seeds. See docs/testing.md.
