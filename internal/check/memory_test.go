@@ -146,16 +146,18 @@ func TestViolated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []plan.Check{{Run: "true"}, {Run: "exit 1"}, {Run: "test ! -e f && : > f"}, counted(1)[0],
+		{Run: "echo >> m; test $(wc -l < m) -lt 3"},
 		{File: "empty"}, {File: "link"}, {File: "none"}, {File: "empty", Contains: "x"}} {
 		list = append(list, plan.Condition{Text: check.Describe(c), Check: &c})
 	}
 	got, err := at.Violated(t.Context(), list)
-	if err != nil || strings.Join(got, ", ") != "true, empty exists, link exists" {
+	if err != nil || strings.Join(got, ", ") != "true, echo >> m; test $(wc -l < m) -lt 3, empty exists, link exists" {
 		t.Errorf("%q, %v", got, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, err := at.Violated(ctx, list); !errors.Is(err, context.Canceled) || len(got) > 0 {
+	got, err = at.Violated(ctx, list[6:]) // the last one reads a file
+	if !errors.Is(err, context.Canceled) || strings.Join(got, ", ") != "empty exists, link exists" {
 		t.Errorf("after a stop: %q, %v", got, err)
 	}
 }
