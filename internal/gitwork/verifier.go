@@ -158,12 +158,7 @@ func (j *verifier) runCheck(ctx context.Context, id string, at func() (*tree, er
 	ran := false
 	e = d.result(j.m, id).After(reds, func() (check.Evidence, bool) {
 		ran = true
-		if e, err = j.run(ctx, id, at, d); d.mustFail {
-			e.Check, e.Reason = "must not be: "+e.Check, ""
-			if e.Passed = !e.Passed; !e.Passed {
-				e.Reason = "it is true"
-			}
-		}
+		e, err = j.run(ctx, id, at, d)
 		return e, err == nil
 	})
 	if ran && e.Flaky {
@@ -186,6 +181,11 @@ func (j *verifier) runInWorktree(ctx context.Context, _ string, at func() (*tree
 	env, leave := j.m.SlotEnv(firstSetupSlot)
 	defer leave()
 	place := j.m.Place(dir, j.m.treePathOf(t), fmt.Sprintf("wavex-wave-%d/1", j.rec.Wave), env)
+	if d.mustFail {
+		violated, err := place.Violated(ctx, []plan.Condition{{Text: "it is true", Check: &d.check}})
+		return check.Evidence{Check: "must not be: " + check.Describe(d.check), Passed: len(violated) == 0,
+			Reason: strings.Join(violated, "")}, err
+	}
 	place.Once = true // runChecks runs it again, in a fresh tree
 	got, err := place.Run(ctx, []plan.Check{d.check})
 	return got[0], err
