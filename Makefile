@@ -86,11 +86,11 @@ bench:
 	$(GO) test -run "^$$" -bench Makespan -benchtime 1x ./scheduler
 
 # Runs in generated repositories: FILES=500,10000 for a quick look (60,000 files take 15 GB and half an
-# hour), TREES=pool or overlay for one kind of worktrees, ROUNDS of each, AGAINST=PATH another wavex in
-# turns; AGAINST=earlier builds that of before worktrees were handed on. See docs/performance.md.
+# hour), ROUNDS of each, AGAINST=PATH another wavex in turns; AGAINST=earlier builds that of before worktrees were
+# handed on. See docs/performance.md.
 bench-repos:
 	$(GO) test -run "^$$" -bench Repos -benchtime 1x -timeout 3h ./bench -files $(or $(FILES),500,10000,60000) \
-	  -rounds $(or $(ROUNDS),1) $(if $(TREES),-trees $(TREES)) \
+	  -rounds $(or $(ROUNDS),1) \
 	  $(if $(AGAINST),-against $(if $(filter earlier,$(AGAINST)),earlier,$(abspath $(AGAINST))))
 
 # The pictures of the README, from a rehearsal. Needs tmux and Chromium.

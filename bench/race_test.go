@@ -32,7 +32,6 @@ func TestMain(m *testing.M) {
 	flag.BoolVar(&benchFlags.large, "large", false, "measure the check of a million tasks too")
 	flag.StringVar(&benchFlags.claude, "claude", os.Getenv("WAVEX_CLAUDE"), "the claude CLI, for the fleet")
 	flag.StringVar(&benchFlags.files, "files", "", "numbers of files of generated repositories: 500,10000")
-	flag.StringVar(&benchFlags.trees, "trees", "pool,overlay", "how worktrees of generated repositories are made")
 	flag.StringVar(&benchFlags.against, "against", "",
 		"another wavex, to be measured in the same repositories; earlier: the one of earlierCommit")
 	flag.Parse()
@@ -45,7 +44,6 @@ var benchFlags struct {
 	large   bool
 	claude  string
 	files   string
-	trees   string
 	against string
 }
 

@@ -92,20 +92,11 @@ func BenchmarkRepos(b *testing.B) {
 	}
 }
 
-// repoWavexes returns this wavex with each kind of worktrees of -trees, and the one that it is compared with.
+// repoWavexes returns this wavex, and the one that it is compared with.
 func repoWavexes(b *testing.B) (all []repoWavex) {
 	b.Helper()
-	own := wavexBinary(b)
-	for kind := range strings.SplitSeq(benchFlags.trees, ",") {
-		w := repoWavex{name: kind, argv: []string{own, "--trust", "--trees", kind}, shared: len(all) == 0, disk: 5, wall: 0.4}
-		if kind == "overlay" && os.Geteuid() != 0 {
-			fmt.Println("\noverlays: not measured, since only root can mount them")
-			continue
-		} else if kind == "overlay" {
-			w.disk, w.wall = 1.1, 0.25
-		}
-		all = append(all, w)
-	}
+	all = append(all, repoWavex{name: "wavex", argv: []string{wavexBinary(b), "--trust"}, shared: true, disk: 5,
+		wall: 0.4})
 	switch against := benchFlags.against; against {
 	case "":
 		return all
@@ -171,8 +162,6 @@ func (r *benchRepo) print(b *testing.B, w repoWavex, runs []repoRun) {
 		return
 	}
 	checkBound(b, "seconds of a checkpoint after one edit", mid(func(r repoRun) float64 { return r.point.seconds }), 0.7)
-	checkBound(b, "seconds of a checkpoint after every file was touched",
-		mid(func(r repoRun) float64 { return r.after.seconds }), 0.7)
 	checkBound(b, "seconds of the checkpoint after that",
 		mid(func(r repoRun) float64 { return r.afterAndAgain.seconds }), 0.7)
 	checkBound(b, "git processes of a checkpoint",
@@ -335,8 +324,7 @@ func (e *benchRun) addDisk(b *testing.B, r *benchRepo, before int64) {
 	e.others = diskUsage(b, r.dir) - before - disk
 }
 
-// worktrees returns the folders and indexes of worktrees, also of those that are being deleted, and of the parts of
-// overlays.
+// worktrees returns the folders and indexes of worktrees, also of those that are being deleted.
 func (r *benchRepo) worktrees() (paths []string) {
 	in := loop.In(r.dir)
 	for _, pattern := range []string{in.Worktree("*", "[0-9]*"), filepath.Join(in.Path(loop.Worktrees), "trash", "*"),

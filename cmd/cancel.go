@@ -13,7 +13,6 @@ import (
 
 	"wavex/internal/async"
 	"wavex/internal/event"
-	"wavex/internal/gitwork"
 	"wavex/internal/hook"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
@@ -60,15 +59,11 @@ func runCancel(ctx context.Context, args []string, o cancelOptions, std Stdio) e
 		std.tellPlace(filepath.Dir(string(in)))
 		return purgeRequest(ctx, in, o.wait, std)
 	}
-	p, err := findStoredRun(args, Stdio{})
+	p, err := findStoredRun(args, std)
 	if err != nil {
 		return err
 	}
 	in := p.Loop
-	if o.purge { // else the worktrees stay
-		gitwork.EnterMounts(filepath.Dir(string(in)), "")
-	}
-	std.tellPlace(filepath.Dir(string(in)))
 	if err := signalOwner(ctx, in, o.wait, std); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,12 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/forecast"
-	"wavex/internal/gitwork"
 	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
-	"wavex/internal/workspace"
 )
 
 type checkOptions struct {
@@ -71,7 +68,6 @@ type checkReport struct {
 	CriticalPath []string           `json:"criticalPath"`
 	Makespan     *forecast.Makespan `json:"makespan,omitempty"`
 	Best         *forecast.BestEnd  `json:"best,omitempty"`
-	Room         *gitwork.Room      `json:"room,omitempty"` // of worktrees; nil: none are made, or it is not known
 	Commands     []plan.Command     `json:"commands"`
 	Params       []plan.Param       `json:"params,omitempty"`
 	Groups       []checkedGroup     `json:"groups,omitempty"`
@@ -132,8 +128,8 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 		if r.Makespan, err = forecast.Simulate(p); err != nil {
 			return err
 		}
-		if r.Room, err = roomOf(ctx, p, std); err != nil {
-			fmt.Fprintf(std.Err, "wavex: the size of worktrees is not known: %v\n", err)
+		if dir, err := projectOf(p); err == nil { // else a run says so
+			std.tellPlace(dir)
 		}
 	}
 	if o.output == "json" {
@@ -145,20 +141,6 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 		err = exitCode(exitUsage)
 	}
 	return err
-}
-
-// roomOf returns the room of the worktrees of a plan, or nil, and says where the plan works.
-func roomOf(ctx context.Context, p *plan.Plan, std Stdio) (*gitwork.Room, error) {
-	dir, err := projectOf(p)
-	if err != nil {
-		return nil, nil // a run says so
-	}
-	std.tellPlace(dir)
-	r, known, err := workspace.MeasureRoom(ctx, p, dir, cmp.Or(p.Parallel, defaultParallel("claude")))
-	if !known {
-		return nil, err
-	}
-	return &r, err
 }
 
 func printCheck(std Stdio, p *plan.Plan, r checkReport, all bool) error {
@@ -205,12 +187,6 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport, all bool) error {
 	}
 	fmt.Fprintf(std.Out, "critical path: %s\n%s%s\n", strings.Join(firstN(r.CriticalPath, 20), " -> "),
 		r.Makespan, textfmt.Block(r.Best.String()))
-	if r.Room != nil {
-		fmt.Fprintln(std.Out, r.Room)
-		if r.Room.Short() {
-			fmt.Fprintln(std.Out, "there is too little room: "+r.Room.Advice())
-		}
-	}
 	printCommands(std.Out, r.Commands)
 	return nil
 }

@@ -64,7 +64,6 @@ func runClean(ctx context.Context, o cleanOptions, std Stdio) error {
 	if o.run != "" && !slices.ContainsFunc(places, func(in loop.Dir) bool { return gitwork.Exists(in, o.run) }) {
 		return usage("there is no run %s in %s", o.run, loop.In(dir))
 	}
-	gitwork.EnterMounts(dir, "")
 	std.tellPlace(dir)
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
 	items, err := cleanPlaces(ctx, dir, places, o.run, true)

@@ -67,7 +67,6 @@ func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
-	gitwork.EnterMounts(r.config.Dir, "")
 	std.tellPlace(r.config.Dir)
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
 	d, err := r.deliver(ctx, o.method, std.Err)

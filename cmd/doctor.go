@@ -18,7 +18,6 @@ import (
 	"wavex/internal/doctor"
 	"wavex/internal/event"
 	"wavex/internal/forecast"
-	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
@@ -28,7 +27,6 @@ import (
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
 	"wavex/internal/wall"
-	"wavex/internal/workspace"
 )
 
 type doctorOptions struct {
@@ -202,7 +200,6 @@ func (d *diagnosis) report(ctx context.Context) doctorReport {
 	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerTimeout), doctor.Disk(d.dir),
 		doctor.Memory(FreeMemory(), d.parallel()),
 		doctor.Lock(loop.In(d.dir)), d.journal(), doctor.TaskList(d.env))
-	checks = append(checks, d.worktrees(ctx)...)
 	checks = append(checks, workers...)
 	switch d.opts.sandbox {
 	case event.SandboxAuto:
@@ -260,35 +257,6 @@ func (d *diagnosis) parallel() int {
 		planned = d.plan.Parallel
 	}
 	return cmp.Or(d.opts.parallel, planned, defaultParallel("claude"))
-}
-
-// worktrees compares the worktrees of the plan with the free space.
-func (d *diagnosis) worktrees(ctx context.Context) []doctor.Check {
-	const name = "worktrees"
-	if d.plan == nil {
-		return nil
-	}
-	room, known, err := workspace.MeasureRoom(ctx, d.plan, d.dir, d.parallel())
-	switch {
-	case err != nil:
-		return []doctor.Check{{Name: name, Status: doctor.Warn, Text: err.Error(), Fix: "try git ls-files by hand"}}
-	case !known:
-		return nil
-	case room.Short():
-		return []doctor.Check{{Name: name, Status: doctor.Warn, Text: room.String(), Fix: room.Advice()}}
-	}
-	checkout, err := gitwork.MeasureCheckout(ctx, d.dir, os.Environ())
-	if err != nil {
-		return []doctor.Check{{Name: name, Status: doctor.Warn, Text: err.Error(), Fix: "try git checkout-index by hand"}}
-	}
-	c := doctor.Check{Name: name, Status: doctor.OK, Text: room.String(), Fix: gitwork.SlowAdvice(checkout)}
-	if checkout > time.Second {
-		c.Text += "; one takes about " + checkout.Round(time.Second).String() + " to make here"
-	}
-	if c.Fix != "" {
-		c.Status = doctor.Warn
-	}
-	return []doctor.Check{c}
 }
 
 // journal checks whether there is a run here, and whether it can be read.

@@ -70,7 +70,7 @@ func groupError(p *plan.Plan, g *plan.Group) error {
 
 // findRun returns a run with the state of its journal and the current plan. args is empty (the last
 // run in .loop, see projectDir), a plan file (the last run in its project directory), or the id of a run in .loop.
-// Like the functions below it says where that is; not so with an empty Stdio, before EnterMounts.
+// Like the functions below it says where that is; not so with an empty Stdio.
 func findRun(args []string, std Stdio) (*runlog.History, error) {
 	return loadRun(args, std, findLoopDir, runlog.Load)
 }

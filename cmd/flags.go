@@ -128,6 +128,7 @@ var removed = map[string]string{
 	"--run-memory":        memoryInstead,
 	"--max-rounds":        "give --max-fix-rounds",
 	"--counsel-chair":     "the opinions of the experts are tallied; leave it out",
+	"--trees":             "worktrees are whole checkouts, kept for the next run; leave it out",
 	"--stagger":           "all tasks of a wave start at once; leave it out",
 	"--counsel-holdout":   "each stuck task has its panel; leave it out",
 	"report --counsel":    "each report says how often advice was followed by a pass; leave it out",

@@ -15,7 +15,6 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/forecast"
-	"wavex/internal/gitwork"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/notify"
@@ -226,9 +225,6 @@ func (r *invocation) settle(past []event.Event, dir string) (old *event.Config, 
 	if err := o.readUser(); err != nil {
 		return nil, err
 	}
-	// runPlan did the same for the current directory; the project of a plan may be another one. This may start the
-	// program again: nothing is asked, printed or started before it.
-	gitwork.EnterMounts(dir, o.want.Trees)
 	r.std.tellPlace(dir)
 	if old, err = r.chooseRun(past, dir); err != nil {
 		return nil, err

@@ -16,7 +16,6 @@ import (
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/event"
-	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/request"
@@ -303,9 +302,6 @@ func runRequest(ctx context.Context, o requestOptions, std Stdio) error {
 	}
 	if err = cmp.Or(err, o.run.readUser()); err != nil {
 		return err
-	}
-	if !o.planOnly && !o.offline { // before the request costs anything: this may start the program again
-		gitwork.EnterMounts(q.dir, o.run.want.Trees)
 	}
 	std.tellPlace(q.dir)
 	_ = proc.Subreaper() // see runPlan

@@ -76,13 +76,11 @@ func runRollback(ctx context.Context, o rollbackOptions, std Stdio) error {
 	if err := checkLoopOf(ctx, args); err != nil {
 		return err
 	}
-	past, err := findRunWithPlan(args, Stdio{})
+	past, err := findRunWithPlan(args, std)
 	if err != nil {
 		return err
 	}
 	s := past.State
-	gitwork.EnterMounts(s.Config.Dir, "")
-	std.tellPlace(s.Config.Dir)
 	b := rollback{opts: o, std: std, s: s, events: past.Events}
 	if err := b.resolveTarget(); err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
-	"wavex/internal/gitwork"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
 )
@@ -70,7 +69,6 @@ func flagDefaults() event.Config {
 	c.Deliver = "auto"
 	c.Mode = "yolo"
 	c.Isolation = "auto"
-	c.Trees = gitwork.TreesPool
 	c.Precheck = true
 	c.Sandbox.Mode = event.SandboxAuto
 	return c
@@ -184,8 +182,6 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	f.VarP(number(&want.Parallel, 1), "parallel", "j",
 		"attempts in parallel (default: the plan's, else 4, fewer if memory is short)")
 	choicesFlag(c, choice(&want.Isolation, "auto", "shared", "worktree"), "isolation", "where attempts work")
-	choicesFlag(c, choice(&want.Trees, gitwork.TreesAuto, gitwork.TreesPool, gitwork.TreesOverlay), "trees",
-		"worktrees are whole checkouts, or overlay mounts (as root on Linux; auto: in a large repository)")
 	choicesFlag(c, choice(&want.Schedule, "waves", "eager"), "schedule",
 		"wait for each wave to end, or start tasks as soon as their blockers are done")
 	f.Var(number(&want.MaxRetries, 0), "max-retries", "retries of a task after its first attempt")
@@ -291,13 +287,6 @@ func moneyFlags(c *cobra.Command, o *runOptions, help string) {
 
 // runPlan runs run and resume.
 func runPlan(ctx context.Context, o *runOptions, std Stdio) error {
-	// This may start the program again, so it comes before --params is read: a pipe is read only once.
-	if err := o.readUser(); err != nil {
-		return err
-	}
-	if dir, err := projectDir(o.planPath); err == nil {
-		gitwork.EnterMounts(dir, o.want.Trees)
-	}
 	// Call this before the first process starts: without it, the sweep after each process scans the
 	// whole machine. If the system does not support it, the run continues.
 	_ = proc.Subreaper()

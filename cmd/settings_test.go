@@ -247,7 +247,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"deliver", "' pr '"},
 		{"if-unfinished", "fail"}, {"budget", "none"}, {"budget", "'unlimited'"},
 		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-tokens", "[unlimited]"},
-		{"sandbox", "off"}, {"sandbox-cache", "[/x]"}, {"trees", "overlay"},
+		{"sandbox", "off"}, {"sandbox-cache", "[/x]"},
 		{"policy-edits", "off"}, {"policy-deny", "[curl]"}, {"policy-repeat", "0"},
 		{"policy-ask", "[git push]"}, {"policy-ask-timeout", "1h"}, {"policy-allow", "[git push]"},
 		{"workers", "temporal://host:1/ns"},

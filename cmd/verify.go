@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"wavex/internal/event"
-	"wavex/internal/gitwork"
 	"wavex/internal/inspect"
 	"wavex/internal/inspect/scan"
 	"wavex/internal/proc"
@@ -132,7 +131,6 @@ func openVerification(ctx context.Context, args []string, o *verifyOptions, std 
 		v.State = past.State
 		v.Events = past.Events
 		v.Dir = past.State.Config.Dir
-		gitwork.EnterMounts(v.Dir, o.run.want.Trees) // --fix resumes the run
 		if o.run.params.isGiven() {
 			return nil, usage("--set and --params are for a plan without a run; run %s has its values",
 				past.State.Config.Run)

@@ -781,7 +781,7 @@ func TestSetupChanges(t *testing.T) {
 		setup string
 		want  runner.Outcome
 	}{{"true", runner.Wrong}, {"touch made-by-setup", runner.Done}, {"exit 7", runner.Broken}} {
-		r.Setup = c.setup
+		r.Setup.Run = c.setup
 		if res := r.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != c.want {
 			t.Errorf("%s: %+v", c.setup, res)
 		}
@@ -880,7 +880,7 @@ func TestResumedInAnotherProtocol(t *testing.T) {
 	r := f.runner(dir)
 	req.Adopted = true
 	if res := r.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken || res.Cost != req.Cap ||
-		!strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 6") {
+		!strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 7") {
 		t.Errorf("%+v", res)
 	}
 }

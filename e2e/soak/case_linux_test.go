@@ -130,7 +130,7 @@ const mostSessions = 40
 // run runs sessions until the run is complete.
 func (c *soaked) run(rng *rand.Rand) {
 	c.t.Helper()
-	c.logf("%d tasks, shape %s, %s, strikes %v", len(c.plan.tasks), c.plan.shape, c.plan.where(), c.strikes)
+	c.logf("%d tasks, shape %s, %s, strikes %v", len(c.plan.tasks), c.plan.shape, c.plan.isolation, c.strikes)
 	for n := range mostSessions {
 		var s *strike
 		if n < len(c.strikes) {
@@ -194,9 +194,6 @@ func (c *soaked) session(rng *rand.Rand, s *strike) {
 		if took, left := c.p.Gone(within); left != nil {
 			c.found(alive, "%s after the end of session %d: %v", took, len(c.exits), left)
 		}
-	}
-	if c.plan.overlay && strings.Contains(read(c.t, "/proc/self/mountinfo"), c.p.Loop()+"/worktrees/") {
-		c.found(other, "session %d has mounted worktrees outside of its own namespace", len(c.exits))
 	}
 	if wrong := c.exitCode(e, s, c.events[before:]); wrong != "" {
 		c.found(code, "session %d: %s\nstdout: %s\nstderr: %s", len(c.exits), wrong, e.Stdout, e.Stderr)
@@ -433,9 +430,6 @@ func (c *soaked) delivered(path string) string {
 func (c *soaked) compareGit() {
 	c.runGit("fsck", "--no-dangling", "--no-progress")
 	if c.plan.isolation == "worktree" {
-		if state := c.worktreeState(); strings.Contains(state, `"overlay": true`) != c.plan.overlay {
-			c.found(other, "the worktrees of a run with %s: %.400s", c.plan.where(), state)
-		}
 		commits := map[string]int{}
 		for _, task := range strings.Fields(c.runGit("log", "--format=%(trailers:key=Wavex-Task,valueonly)",
 			cmp.Or(c.branch(), "HEAD"))) {
@@ -459,18 +453,6 @@ func (c *soaked) compareGit() {
 		}
 		return nil
 	})
-}
-
-// worktreeState returns the records of the run's worktrees.
-func (c *soaked) worktreeState() (all string) {
-	files, err := filepath.Glob(filepath.Join(c.p.Loop(), "worktrees", "*.json"))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	for _, f := range files {
-		all += read(c.t, f)
-	}
-	return all
 }
 
 func read(t *testing.T, path string) string {

@@ -18,7 +18,6 @@ type randomPlan struct {
 	short     bool   // without faults that take seconds
 	trace     string // a file outside of the project; each execution of a task adds its id
 	isolation string
-	overlay   bool // worktrees are overlay mounts
 	shape     string
 	tasks     []object
 	texts     map[string]string // in the finished work, by path
@@ -67,14 +66,6 @@ func newPlan(rng *rand.Rand, short bool, most int, trace string) *randomPlan {
 		p.tasks = append(p.tasks, p.task(i, n))
 	}
 	return p
-}
-
-// where says where the tasks work, for the table.
-func (p *randomPlan) where() string {
-	if p.overlay {
-		return p.isolation + ", overlays"
-	}
-	return p.isolation
 }
 
 // chance reports whether an event of some percent happens.
@@ -258,9 +249,6 @@ func (p *randomPlan) flags() []string {
 	}
 	if p.chance(10) {
 		flags = append(flags, "--deliver", "branch")
-	}
-	if p.overlay {
-		flags = append(flags, "--trees", "overlay")
 	}
 	return flags
 }

@@ -99,9 +99,6 @@ func soakSeed(t *testing.T, seed uint64, short bool, sum *table) {
 	}
 	c := &soaked{t: t, seed: seed, dir: dir, bin: filepath.Join(dir, "bin"),
 		plan: newPlan(rng, short, most, filepath.Join(dir, "home", "trace"))}
-	// A source of its own keeps the plans of older seeds as they were.
-	c.plan.overlay = shared.mounts && os.Geteuid() == 0 && c.plan.isolation == "worktree" &&
-		rand.New(rand.NewPCG(seed, 1)).IntN(2) == 0
 	for range rng.IntN(6) {
 		c.strikes = append(c.strikes, newStrike(rng))
 	}

@@ -47,7 +47,7 @@ func newTable(first uint64) *table {
 func (s *table) add(c *soaked) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.done["plans, "+c.plan.where()]++
+	s.done["plans, "+c.plan.isolation]++
 	s.done["sessions"] += len(c.exits)
 	for _, exit := range c.exits {
 		s.exits[exit]++
@@ -55,9 +55,6 @@ func (s *table) add(c *soaked) {
 	for _, k := range c.strikes {
 		if k.hit {
 			s.hits[k.kind]++
-			if c.plan.overlay {
-				s.done["strikes at runs with overlays"]++
-			}
 		}
 	}
 	for kind, n := range c.findings {

@@ -14,6 +14,7 @@ import (
 
 	"wavex/fleet/ferry"
 	"wavex/fleet/remote/wire"
+	"wavex/internal/plan"
 	"wavex/runner"
 )
 
@@ -25,10 +26,10 @@ type Runner struct {
 	Key    *wire.Key // seals the results on the git remote, and names the queues
 	Repo   string    // URL of the git remote as workers reach it
 
-	Release   string // the version of wavex
-	Outputs   string // the directory of large outputs, as requests name them; "": there are none
-	Setup     string // shell command of the plan for a fresh worktree
-	NoVerify  bool   // commit without the repository's hooks
+	Release   string     // the version of wavex
+	Outputs   string     // the directory of large outputs, as requests name them; "": there are none
+	Setup     plan.Setup // of the plan, for worktrees
+	NoVerify  bool       // commit without the repository's hooks
 	Rehearsal bool
 	NoWall    bool                     // no wall around agents
 	Same      bool                     // only workers with the same version of wavex

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 
 	"wavex/fleet/ferry"
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
+	"wavex/internal/plan"
 )
 
 // This file has the repositories of a worker.
@@ -38,7 +40,7 @@ type repo struct {
 // runTrees has the worktrees of a run, as its plan sets them up.
 type runTrees struct {
 	*gitwork.Manager
-	setup    string
+	setup    plan.Setup
 	noVerify bool
 	attempts int // that use them
 }
@@ -85,7 +87,8 @@ func (r *repo) open(ctx context.Context, a *attempt) (m *gitwork.Manager, done f
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.runs[run]
-	if t != nil && (t.setup != a.req.Setup || t.noVerify != a.req.NoVerify) { // a resume with another plan
+	// A resume may have another plan.
+	if t != nil && (!reflect.DeepEqual(t.setup, a.req.Setup) || t.noVerify != a.req.NoVerify) {
 		if t.attempts > 0 {
 			return nil, nil, errors.New("attempts of an earlier session still use the setup of the plan before")
 		}
@@ -98,7 +101,7 @@ func (r *repo) open(ctx context.Context, a *attempt) (m *gitwork.Manager, done f
 	if t == nil {
 		t = &runTrees{setup: a.req.Setup, noVerify: a.req.NoVerify}
 		t.Manager, err = gitwork.Open(ctx, gitwork.Options{Project: r.dir, Loop: r.loop(), Run: run,
-			Mark: a.opts.Mark + "/" + run, Mode: gitwork.Worktree, Attempts: 1, Base: req.Commit, Setup: t.setup,
+			Mark: a.opts.Mark + "/" + run, Mode: gitwork.Worktree, Base: req.Commit, Setup: t.setup,
 			NoVerify: t.noVerify, Env: a.opts.Env, Pass: a.opts.Pass, Warn: a.opts.Warn, Subject: func(task string) string {
 				subject, _ := r.subjects.Load(run + "/" + task)
 				text, _ := subject.(string)

@@ -26,7 +26,6 @@ type Config struct {
 	Lists map[string]json.RawMessage `json:"lists,omitempty"`
 
 	Isolation Isolation `json:"isolation,omitempty"`
-	Trees     string    `json:"trees,omitempty"`     // how worktrees are made: "auto", "pool" or "overlay"; "": pool
 	Deliver   string    `json:"deliver,omitempty"`   // how an isolated run delivers its work
 	MadeUp    bool      `json:"made_up,omitempty"`   // a rehearsal makes work up, in a tree that is not kept
 	NoVerify  bool      `json:"no_verify,omitempty"` // commit without the repository's hooks

@@ -77,7 +77,7 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 		_ = m.releaseTree(t, "")
 		return failedResult(err)
 	}
-	if !kept && m.opts.Setup == "" { // else it may have ignored files of other tasks
+	if !kept && m.opts.Setup.Run == "" { // else it may have ignored files of other tasks
 		hooks.Memory, hooks.Files = &m.checks.Memory, m.baseFiles(ctx, t, req.Dir)
 	}
 	res := r.inner.Attempt(ctx, mapped, hooks)
@@ -154,8 +154,8 @@ func (m *Manager) TreeDir(task, dir string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t := m.lastTree(task)
-	if t == nil || t == m.parkedTree(task) || m.state.Overlay {
-		return "" // the files of an overlay are not there before it is mounted
+	if t == nil || t == m.parkedTree(task) {
+		return ""
 	}
 	at, err := m.treeDir(t, dir)
 	if err != nil {

@@ -210,7 +210,7 @@ func (m *Manager) findIgnoredWork(ctx context.Context) (why string, err error) {
 	if out, err := m.g.filterIgnored(ctx, writes); err != nil || len(out) > 0 {
 		return "git ignores what tasks are to write: " + firstFew(out), err
 	}
-	if len(m.opts.Share) > 0 || m.opts.Setup != "" {
+	if len(m.opts.Share) > 0 || m.opts.Setup.Run != "" {
 		return "", nil
 	}
 	var there []string

@@ -18,9 +18,6 @@ import (
 // since the user's may be out of date, as after cp or the restore of a cache. Each checkpoint adds to a copy of it, so
 // that it has nothing of the one before: no file that git ignores now, no state without secrets.
 
-// settledTime is the time after which a file that changes gets other times than before.
-const settledTime = 100 * time.Millisecond
-
 // keptIndex is an index in a folder of its own.
 type keptIndex struct {
 	turn *semaphore.Weighted // one checkpoint at a time uses the rest
@@ -28,8 +25,6 @@ type keptIndex struct {
 	seed os.FileInfo         // of the user's index when it was copied; nil: there was none
 	own  bool                // IndexDir has nothing of earlier sessions
 	dir  string              // "": there is no index. It has "kept" and "index", of the checkpoint that is being made.
-
-	again bool // refreshTouched must compare all files
 }
 
 // withAll adds all changes of the checkout to the index and calls use with it. With maxNew above 0 it returns an
@@ -73,10 +68,6 @@ func (p *Checkpoints) openIndex(ctx context.Context, maxNew int64) (g git, chang
 	if files, err = p.allFiles(ctx); err != nil {
 		return g, nil, nil, err
 	}
-	k.again, err = refreshTouched(k.path("kept"), p.g.dir, time.Now().Add(-settledTime), k.again)
-	if err != nil {
-		return g, nil, nil, err
-	}
 	changed = files
 	if p.IndexDir != "" || maxNew > 0 || p.StoresLarge != nil {
 		paths, err := p.checkNewFiles(ctx, maxNew, files)
@@ -104,7 +95,7 @@ func (p *Checkpoints) seedIndex(now os.FileInfo) (err error) {
 	if k.dir, err = os.MkdirTemp(p.IndexDir, "wavex-index-"); err != nil {
 		return err
 	}
-	k.seed, k.again = now, false
+	k.seed = now
 	return copyIndex(k.user, k.path("kept"))
 }
 

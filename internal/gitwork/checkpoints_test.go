@@ -50,7 +50,7 @@ func (r *repo) there() files {
 			return err
 		case d.IsDir() && d.Name() == ".git":
 			return filepath.SkipDir
-		case d.IsDir(), d.Type()&os.ModeDevice != 0: // a whiteout of an overlay
+		case d.IsDir():
 			return nil
 		}
 		rel, _ := filepath.Rel(r.dir, path)

@@ -214,8 +214,7 @@ func (m *Manager) cleanTrees(ctx context.Context, dry bool) ([]CleanupItem, erro
 	for _, e := range all {
 		rest, ours := strings.CutPrefix(e.Name(), m.opts.Run+".")
 		number, _, more := strings.Cut(rest, ".")
-		if _, err := strconv.Atoi(number); !ours || err != nil || known[e.Name()] || !e.IsDir() ||
-			known[strings.TrimSuffix(e.Name(), ".overlay")] {
+		if _, err := strconv.Atoi(number); !ours || err != nil || known[e.Name()] || !e.IsDir() {
 			continue
 		}
 		path := m.opts.Loop.Path(loop.Worktrees, e.Name())

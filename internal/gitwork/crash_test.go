@@ -55,8 +55,8 @@ func helper(name string, args []string) int {
 			return 1
 		}
 		return 0
-	case name == "steps" && len(args) == 5:
-		return stepHelper(args[0], args[1], args[2], args[3], args[4])
+	case name == "steps" && len(args) == 4:
+		return stepHelper(args[0], args[1], args[2], args[3])
 	case name != "integrate" || len(args) != 4:
 		return 2
 	}

@@ -1,6 +1,9 @@
 package gitwork
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // This file gives reviewers and judges access to the integrated work. It does not change it.
 
@@ -48,13 +51,13 @@ func (m *Manager) WithIntegrated(ctx context.Context, use func(dir string) error
 	}
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
-	t, err := m.integrationTree(ctx, m.tip())
+	t, done, err := m.integrationTree(ctx, m.tip())
 	if err != nil {
 		return err
 	}
 	dir, err := m.treeDir(t, m.opts.Project)
-	if err != nil {
-		return err
+	if err == nil {
+		err = use(dir)
 	}
-	return use(dir)
+	return errors.Join(err, done())
 }

@@ -259,9 +259,7 @@ func TestAgentsThatDamageTheirWorktree(t *testing.T) {
 			r.gitIn(dir, "update-ref", taskRef("r1", "x"), "HEAD")
 		}},
 		"removes its directory": {play: func(_ *repo, dir string) {
-			if err := os.RemoveAll(dir); err != nil && !isMountPoint(dir) {
-				t.Error(err)
-			}
+			must(t, os.RemoveAll(dir))
 		}, wrong: "is gone"},
 		"makes a repository": {play: func(r *repo, dir string) {
 			r.gitIn(dir, "init", "-q", "inner")
@@ -401,7 +399,7 @@ func TestShares(t *testing.T) {
 	before := r.userFingerprint()
 	o := r.options("r1")
 	o.Share = []string{"copy:.env", "node_modules"}
-	o.Setup = "echo run >> .setup-log && mkdir -p built && cat a > built/a && printf 'built/\\n.setup-log\\n' >> " +
+	o.Setup.Run = "echo run >> .setup-log && mkdir -p built && cat a > built/a && printf 'built/\\n.setup-log\\n' >> " +
 		filepath.Join(r.dir, ".git/info/exclude")
 	must(t, os.MkdirAll(filepath.Join(r.dir, ".git/info"), 0o755))
 	must(t, os.WriteFile(filepath.Join(r.dir, ".git/info/exclude"), nil, 0o600))
@@ -428,7 +426,7 @@ func TestShares(t *testing.T) {
 	}
 
 	o = r.options("r2")
-	o.Setup = "echo it broke; exit 3"
+	o.Setup.Run = "echo it broke; exit 3"
 	res := r.ask(r.open(o), runner.Request{Task: "x"}, r.edits(nil))
 	if res.Outcome != runner.Broken || !strings.Contains(res.Reason, "exit code 3") ||
 		!strings.Contains(res.Reason, "it broke") {
@@ -470,7 +468,7 @@ func TestAnotherSetup(t *testing.T) {
 	r := newRepo(t, files{".gitignore": "log\n", "a": "1\n"})
 	for n, setup := range []string{"echo 1 >> log", "echo 1 >> log", "echo 2 >> log"} {
 		o := r.options("r1")
-		o.Setup, o.Trees = setup, TreesPool // no task keeps an overlay
+		o.Setup.Run = setup
 		m := r.open(o)
 		r.ask(m, runner.Request{Task: "x", Attempt: n + 1}, agent(func(dir string, _ runner.Request) error {
 			data, err := os.ReadFile(filepath.Join(dir, "log"))
@@ -560,7 +558,7 @@ func TestChecksBeforeTheWorkRunOnce(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, files{"a": "1\n", ".gitignore": "out/\n"})
 			o := r.options("r1")
-			o.Setup = c.setup
+			o.Setup.Run = c.setup
 			m := r.open(o)
 			logs := t.TempDir()
 			with := m.Runner(&runner.Local{Host: runner.Host{Env: proc.Inherit(r.env, nil)}})

@@ -57,7 +57,7 @@ var hookKinds = []kind{
 			r.config("core.hooksPath .hooks")
 		},
 		open: func(_ *repo, o *Options) {
-			o.Setup = "mkdir -p .hooks; cp hook .hooks/pre-commit; chmod +x .hooks/pre-commit"
+			o.Setup.Run = "mkdir -p .hooks; cp hook .hooks/pre-commit; chmod +x .hooks/pre-commit"
 		}},
 	{name: "`core.hooksPath` that does not exist",
 		note: "no hook runs, as in the checkout, and the run says so; nor one that is made later, until you accept it",

@@ -27,8 +27,7 @@ import (
 // TestMain is also the process that TestKilled kills: "helper NAME ARG...". Like the command it is
 // a subreaper; otherwise the sweep after each git would scan all of /proc.
 func TestMain(m *testing.M) {
-	_ = proc.EnterMounts() // fails except as root on Linux
-	_ = proc.Subreaper()   // fails except on Linux
+	_ = proc.Subreaper() // fails except on Linux
 	if len(os.Args) > 2 && os.Args[1] == "helper" {
 		os.Exit(helper(os.Args[2], os.Args[3:]))
 	}
@@ -73,7 +72,7 @@ func newRepoAt(t testing.TB, dir string, content files) *repo {
 	return r
 }
 
-// copyAll copies a directory, except the whiteouts of overlays.
+// copyAll copies a directory.
 func copyAll(t testing.TB, to, from string) {
 	t.Helper()
 	must(t, safefile.CopyTree(context.Background(), from, to, nil))
@@ -130,8 +129,7 @@ func (r *repo) tree(rev string) files {
 
 // options returns the options of a run that uses worktrees.
 func (r *repo) options(run string) Options {
-	return Options{Project: r.dir, Loop: loop.In(r.dir), Run: run, Mode: Worktree, Width: 4, Env: r.env,
-		Trees: os.Getenv("WAVEX_TEST_TREES")}
+	return Options{Project: r.dir, Loop: loop.In(r.dir), Run: run, Mode: Worktree, Width: 4, Env: r.env}
 }
 
 func (r *repo) open(o Options) *Manager {

@@ -181,12 +181,13 @@ func (m *Manager) mergeTrees(ctx context.Context, ours, theirs string) (string, 
 	return "", c, nil
 }
 
-// mergeInWorktree merges in the worktree of integrations, for a git whose merge-tree cannot do it.
+// mergeInWorktree merges in a worktree that no task uses, for a git whose merge-tree cannot do it.
 func (m *Manager) mergeInWorktree(ctx context.Context, ours, theirs string) (string, *conflict, error) {
-	t, err := m.integrationTree(ctx, ours)
+	t, done, err := m.integrationTree(ctx, ours)
 	if err != nil {
 		return "", nil, err
 	}
+	defer func() { _ = done() }() // the next save stores it
 	g := m.gitIn(t)
 	err = g.runWithoutHooks(ctx, "cherry-pick", "--no-commit", theirs)
 	if exitCode(err) < 0 {

@@ -16,7 +16,6 @@ import (
 	"github.com/gofrs/flock"
 
 	"wavex/internal/check"
-	"wavex/internal/exhaustion"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
@@ -52,7 +51,7 @@ type Manager struct {
 
 	pushed lastPush // for Push and Deliver, which never run at the same time
 
-	lowering    sync.Mutex      // one makes the lower tree at a time
+	taking      sync.Mutex      // one worktree of an earlier run is taken at a time
 	integrating sync.Mutex      // one integration, delivery or reopening at a time
 	picks       map[pick]string // of the integration under way
 	signing     bool            // picks are signed
@@ -73,9 +72,10 @@ type usage struct {
 	stash     [][2]string  // the entries of the stash when the session began
 	checks    check.Places // with the results that are known, see filesOf
 
-	busy  map[string]bool // tasks with an attempt in their worktree
-	left  map[int]bool    // numbers from whose paths worktrees are being moved away
-	freed sync.Cond       // a worktree that was in use is not any more, another task has it, or it was moved
+	busy   map[string]bool // tasks with an attempt in their worktree
+	left   map[int]bool    // numbers from whose paths worktrees are being moved away
+	making *tree           // the worktree that is being made, if it is large; nil: none
+	freed  sync.Cond       // a worktree that was in use is not any more, another task has it, it was moved or made
 }
 
 // lastPush is the result of the last push.
@@ -100,9 +100,6 @@ func Open(ctx context.Context, o Options) (*Manager, error) { return open(ctx, o
 func open(ctx context.Context, o Options, session bool) (*Manager, error) {
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.DiskFree == nil {
-		o.DiskFree = exhaustion.DiskFree
 	}
 	if o.MaxDeletes == 0 {
 		o.MaxDeletes = 10
@@ -371,7 +368,7 @@ func (m *Manager) notice(format string, args ...any) {
 func (m *Manager) Close(ctx context.Context) error {
 	errs := []error{m.tellStash(ctx)}
 	if m.state.Mode == Worktree && m.checkout.top != "" {
-		errs = append(errs, m.parkOverlays(ctx), m.removeUnusedTrees(ctx))
+		errs = append(errs, m.keepTrees(ctx))
 	}
 	if m.session {
 		if err := m.notePrograms(&m.state, false); err != nil {

@@ -22,10 +22,7 @@ type Options struct {
 	Run     string   // run id, fit for a file name
 	Mark    string   // marks the processes of attempts, setup and hooks; "": Run
 	Mode    string   // auto, shared or worktree; "": auto
-	Trees   string   // how worktrees are made: auto, pool or overlay; "": pool
 	Width   int      // tasks of the widest wave
-	// Attempts is the greatest number of attempts at a time, for which there must be room on the disk; 0: Width.
-	Attempts int
 	// Base is a commit that follows HEAD, on which a new run begins; only in worktrees. "": HEAD.
 	Base string
 	// Share lists paths that are not in git and that every worktree needs, relative to Project:
@@ -33,22 +30,18 @@ type Options struct {
 	Share []string
 	// Writes lists paths of the project that tasks will write. Auto chooses the shared directory if
 	// git ignores one of them.
-	Writes []string
-	Tasks  []string // ids of all tasks, whose commit messages the repository's hooks must accept
-	// Setup is a shell command that runs in each worktree before its first task and again when the
-	// worktree moves to another commit. Files that it makes and git ignores stay.
-	Setup    string
-	NoVerify bool     // commit without the repository's hooks
-	Push     bool     // the branch of the run is pushed: Open takes over work of the run that the remote has
-	Protect  []string // branches that a delivery must not move, as path.Match patterns: "main", "release/*"
-	Env      []string // the environment from which that of children is made
-	Pass     []string // further variables for checks and setup: see proc.EnvironPass
+	Writes   []string
+	Tasks    []string   // ids of all tasks, whose commit messages the repository's hooks must accept
+	Setup    plan.Setup // of each worktree; files that it makes and git ignores stay there
+	NoVerify bool       // commit without the repository's hooks
+	Push     bool       // the branch of the run is pushed: Open takes over work of the run that the remote has
+	Protect  []string   // branches that a delivery must not move, as path.Match patterns: "main", "release/*"
+	Env      []string   // the environment from which that of children is made
+	Pass     []string   // further variables for checks and setup: see proc.EnvironPass
 	// CheckWrapper returns the proc.Spec.Wrapper of the checks in a working tree; nil: none.
 	CheckWrapper func(tree string) []string
 	Now          func() time.Time
-	// DiskFree returns the free space of the disk of a directory, as exhaustion.DiskFree, which is used for nil.
-	DiskFree func(dir string) (bytes, files uint64, known bool)
-	Warn     func(error) // shows a problem that does not stop the run, from any goroutine; nil: not shown
+	Warn         func(error) // shows a problem that does not stop the run, from any goroutine; nil: not shown
 
 	// CutOff is the time when the last session of the run began, if it was killed; else zero. See removeSharedLocks.
 	CutOff time.Time
@@ -154,7 +147,6 @@ const (
 	BadNames    = "names"    // a checkout cannot have all files, because names differ by case only
 	BadFilter   = "filter"   // a filter that files need fails
 	NoCheckout  = "checkout" // git cannot make a worktree
-	NoRoom      = "room"     // the disk has too little space for the worktrees
 	HookRefuses = "hook"     // a hook refuses a commit that no attempt can make better
 	NotSigned   = "unsigned" // the user's commits are signed, and those of the run are not
 )

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"wavex/internal/safefile"
 )
 
 // This file hands a worktree on to another task before its own task is settled. The task is then parked: a record has
@@ -139,7 +141,7 @@ func (m *Manager) moveTree(ctx context.Context, t *tree, id int) error {
 		t.Admin = ""
 		return m.lockAndRemoveTree(ctx, from)
 	}
-	err := m.renameTree(from, to)
+	err := safefile.Rename(from, to)
 	if errors.Is(err, os.ErrNotExist) {
 		t.Admin = ""
 		return m.lockAndRemoveTree(ctx, from)

@@ -187,11 +187,8 @@ func (l *handOn) integrate() {
 // countTrees fails the test if there are more worktrees than attempts may run, and that of integrations.
 func (l *handOn) countTrees() {
 	list := l.r.git("worktree", "list", "--porcelain")
-	n := strings.Count(list, "/.loop/worktrees/") - strings.Count(list, ".0.lower\n")
+	n := strings.Count(list, "/.loop/worktrees/")
 	at, _ := filepath.Glob(filepath.Join(l.r.dir, ".loop/worktrees/r1.[0-9]*"))
-	at = slices.DeleteFunc(at, func(path string) bool {
-		return strings.HasSuffix(path, ".overlay") || strings.HasSuffix(path, ".lower")
-	})
 	if n > l.width+1 || len(at) > n {
 		l.t.Errorf("%d worktrees for %d attempts, in %s", n, l.width, at)
 	}
@@ -220,7 +217,6 @@ func TestStoppedBeforeAWorktreeIsReady(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
 	o := r.options("r1")
-	o.Trees = TreesOverlay // only these are parked at the end of a session
 	session := func(do func(m *Manager)) {
 		m, err := Open(t.Context(), o)
 		must(t, err)
@@ -258,47 +254,37 @@ func TestStoppedBeforeAWorktreeIsReady(t *testing.T) {
 // Another task's worktree is not made at the path before.
 func TestTakenOverWhileItGoesOn(t *testing.T) {
 	t.Parallel()
-	for _, trees := range []string{TreesPool, TreesOverlay} {
-		t.Run(trees, func(t *testing.T) {
-			t.Parallel()
-			if trees == TreesOverlay {
-				openOverlays(t)
-			}
-			r := newRepo(t, files{"a": "1\n"})
-			o := r.options("r1")
-			o.Trees = trees
-			m := r.open(o)
-			for i := range 5 {
-				x, y := fmt.Sprint("x", i), fmt.Sprint("y", i)
-				dir := ""
-				r.ask(m, runner.Request{Task: x, Attempt: 1}, func(in string, _ runner.Request) error {
-					dir = in
-					r.write(in, files{"half": "1\n"})
-					return os.ErrInvalid
-				})
-				m.mu.Lock()
-				to := m.treePathOf(&tree{ID: m.unusedID()})
-				m.mu.Unlock()
-				must(t, os.Mkdir(to, 0o700)) // of a move that was interrupted: the next one takes longer
-				var both errgroup.Group
-				both.Go(func() error { return useBriefly(t, m, y, false) })
-				for taken := false; !taken; runtime.Gosched() {
-					m.mu.Lock()
-					taken = m.parkedTree(x) != nil
-					m.mu.Unlock()
-				}
-				both.Go(func() error { return useBriefly(t, m, x, true) })
-				must(t, both.Wait())
-				r.ask(m, runner.Request{Task: x, Attempt: 2, Resume: true}, func(in string, _ runner.Request) error {
-					equal(t, "its directory", in, dir)
-					equal(t, "its files", r.content(in), files{"a": "1\n", "half": "1\n"})
-					return os.ErrInvalid
-				})
-				must(t, m.Release(t.Context(), x))
-				must(t, m.Release(t.Context(), y))
-				must(t, m.RemoveSurplus(t.Context(), 1))
-			}
+	r := newRepo(t, files{"a": "1\n"})
+	m := r.open(r.options("r1"))
+	for i := range 5 {
+		x, y := fmt.Sprint("x", i), fmt.Sprint("y", i)
+		dir := ""
+		r.ask(m, runner.Request{Task: x, Attempt: 1}, func(in string, _ runner.Request) error {
+			dir = in
+			r.write(in, files{"half": "1\n"})
+			return os.ErrInvalid
 		})
+		m.mu.Lock()
+		to := m.treePathOf(&tree{ID: m.unusedID()})
+		m.mu.Unlock()
+		must(t, os.Mkdir(to, 0o700)) // of a move that was interrupted: the next one takes longer
+		var both errgroup.Group
+		both.Go(func() error { return useBriefly(t, m, y, false) })
+		for taken := false; !taken; runtime.Gosched() {
+			m.mu.Lock()
+			taken = m.parkedTree(x) != nil
+			m.mu.Unlock()
+		}
+		both.Go(func() error { return useBriefly(t, m, x, true) })
+		must(t, both.Wait())
+		r.ask(m, runner.Request{Task: x, Attempt: 2, Resume: true}, func(in string, _ runner.Request) error {
+			equal(t, "its directory", in, dir)
+			equal(t, "its files", r.content(in), files{"a": "1\n", "half": "1\n"})
+			return os.ErrInvalid
+		})
+		must(t, m.Release(t.Context(), x))
+		must(t, m.Release(t.Context(), y))
+		must(t, m.RemoveSurplus(t.Context(), 1))
 	}
 }
 

@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// This file gives worktrees to tasks and takes them back. A task keeps its worktree until the task is settled, that is,
-// integrated or released, or until another task needs the worktree: see park.go. Reuse is cheaper than a new worktree.
+// This file gives worktrees to tasks and integrations and takes them back. A task keeps its worktree until the task is
+// settled, that is, integrated or released, or until another one needs the worktree: see park.go. Reuse is cheaper than
+// a new worktree, and a large one is made alone: a worktree that becomes free meanwhile goes to the next that waits.
 
 // acquireTree returns the worktree of a task, ready for an attempt: with goOn as the last attempt of the task left it,
 // else reset to the tip. kept reports whether it is as the last attempt left it. The result is the caller's copy until
@@ -37,7 +38,7 @@ func (m *Manager) lastTree(task string) *tree {
 	if parked := m.parkedTree(task); parked != nil {
 		return parked
 	}
-	if i := slices.IndexFunc(m.state.Trees, func(t *tree) bool { return t.ID != 0 && t.Task == task }); i >= 0 {
+	if i := slices.IndexFunc(m.state.Trees, func(t *tree) bool { return t.Task == task }); i >= 0 {
 		return m.state.Trees[i]
 	}
 	return nil
@@ -46,9 +47,13 @@ func (m *Manager) lastTree(task string) *tree {
 // useTree is acquireTree for a task that is not busy. The caller must hold mu, which it releases.
 func (m *Manager) useTree(ctx context.Context, task string, goOn bool) (own *tree, kept bool, err error) {
 	m.busy[task] = true
+	held, err := m.awaitIdle(ctx, task)
+	if err != nil {
+		delete(m.busy, task)
+		m.mu.Unlock()
+		return nil, false, err
+	}
 	parked := m.parkedTree(task)
-	held := m.selectTree(task, parked)
-	held.inUse = true
 	had := held.Task == task
 	t := *held
 	m.mu.Unlock()
@@ -64,6 +69,7 @@ func (m *Manager) useTree(ctx context.Context, task string, goOn bool) (own *tre
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	defer m.freed.Broadcast()
+	m.endMaking(held)
 	t.settled = held.settled
 	*held = t
 	if err == nil {
@@ -88,21 +94,49 @@ const (
 	former                // it is at the path where the task worked before
 )
 
-// selectTree returns the task's worktree, or else the best idle one, or a new one. It makes no
-// more than attempts and panels are at work. The caller must hold mu.
+// awaitIdle marks a worktree as in use and returns it: the task's, or else the best idle one, or a new one. While
+// another one is made, it waits for that or for one that becomes idle. The task "" is an integration. The caller must
+// hold mu.
+func (m *Manager) awaitIdle(ctx context.Context, task string) (*tree, error) {
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		t := m.selectTree(task, m.parkedTree(task))
+		if t != nil && t.Admin != "" || m.making == nil || !m.isLarge() {
+			if t == nil {
+				t = &tree{ID: m.unusedID(), Integrates: task == "" && m.opts.Setup.Run != ""}
+				m.state.Trees = append(m.state.Trees, t)
+			}
+			if t.Admin == "" {
+				m.making = t
+			}
+			t.inUse = true
+			return t, nil
+		}
+		m.freed.Wait()
+	}
+}
+
+// endMaking lets another worktree be made, if this one was. The caller must hold mu.
+func (m *Manager) endMaking(t *tree) {
+	if m.making != nil && m.making.ID == t.ID {
+		m.making = nil
+		m.freed.Broadcast()
+	}
+}
+
+// selectTree returns the task's worktree, or else the best idle one, or nil. The caller must hold mu.
 func (m *Manager) selectTree(task string, parked *tree) *tree {
 	var best *tree
 	rank := 0
 	for _, t := range m.state.Trees {
-		if t.ID == 0 {
-			continue
-		}
-		if t.Task == task {
+		if t.Task == task && task != "" {
 			return t
 		}
 		r := lastResort
 		switch {
-		case t.inUse:
+		case t.inUse, m.opts.Setup.Run != "" && t.Integrates != (task == ""):
 			continue
 		case t.Task == "":
 			r = free
@@ -110,6 +144,8 @@ func (m *Manager) selectTree(task string, parked *tree) *tree {
 			r = committed
 		case t.Stale:
 			r = stale
+		case task == "":
+			continue
 		}
 		if r > stale && parked != nil && parked.ID == t.ID {
 			r = former
@@ -117,10 +153,6 @@ func (m *Manager) selectTree(task string, parked *tree) *tree {
 		if r > rank {
 			best, rank = t, r
 		}
-	}
-	if best == nil {
-		best = &tree{ID: m.unusedID()}
-		m.state.Trees = append(m.state.Trees, best)
 	}
 	return best
 }
@@ -200,7 +232,7 @@ func (m *Manager) freeTrees(ctx context.Context, tasks []string) error {
 	m.mu.Lock()
 	var settled, parked []*tree
 	for _, t := range m.state.Trees {
-		if t.ID == 0 || t.Task == "" || !slices.Contains(tasks, t.Task) || m.busy[t.Task] {
+		if t.Task == "" || !slices.Contains(tasks, t.Task) || m.busy[t.Task] {
 			continue
 		}
 		if t.inUse { // another task is taking it over
@@ -253,7 +285,7 @@ func (m *Manager) freeTree(ctx context.Context, held *tree) error {
 	defer m.freed.Broadcast()
 	t.inUse = false
 	if err == nil {
-		t = tree{ID: t.ID, Base: t.Base, Setup: t.Setup, Admin: t.Admin}
+		t = tree{ID: t.ID, Base: t.Base, Setup: t.Setup, Admin: t.Admin, Integrates: t.Integrates}
 	}
 	*held = t
 	return err
@@ -326,15 +358,16 @@ func (m *Manager) reopenTrees(ctx context.Context) error {
 	if err := m.restore(ctx); err != nil {
 		return err
 	}
-	if m.state.Overlay && !hasOverlays(m.opts.Loop, m.opts.Run) { // then this session may choose
+	if m.state.Overlay { // of an earlier version: RUN.ID.overlay/upper has the edits of a killed attempt
 		for _, t := range m.state.Trees {
 			t.Admin, t.Used = "", false
 		}
-		if err := m.probeMount(ctx); err != nil {
-			return err
-		}
+		m.state.Overlay = false
 	}
 	for _, t := range m.state.Trees {
+		if t.Task == "" {
+			t.Used = false
+		}
 		if t.Admin == "" {
 			continue // its add was interrupted
 		}
@@ -354,23 +387,20 @@ func (m *Manager) reopenTrees(ctx context.Context) error {
 func (m *Manager) removeUnusedTrees(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	err := m.removeTrees(ctx, func(t *tree) bool { return t.ID == 0 || t.Task == "" })
-	return errors.Join(err, m.closeOverlays(ctx))
+	return m.removeTrees(ctx, func(t *tree) bool { return t.Task == "" })
 }
 
 // RemoveSurplus removes worktrees of settled tasks, so that no more than need remain if possible: as many as tasks that
-// may still begin an attempt. That of integrations stays.
+// may still begin an attempt, and one for integrations. It does not if the next run gets them.
 func (m *Manager) RemoveSurplus(ctx context.Context, need int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	surplus := -need
-	for _, t := range m.state.Trees {
-		if t.ID != 0 {
-			surplus++
-		}
+	surplus := len(m.state.Trees) - max(need, 1)
+	if m.keepsTrees() {
+		return nil
 	}
 	return m.removeTrees(ctx, func(t *tree) bool {
-		if surplus <= 0 || t.ID == 0 || t.Task != "" || t.inUse {
+		if surplus <= 0 || t.Task != "" || t.inUse {
 			return false
 		}
 		surplus--

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"wavex/internal/safefile"
 )
 
 // This file commits the contents of a worktree below refs/wavex before the worktree is changed. It
@@ -102,7 +104,7 @@ func (m *Manager) flattenNested(ctx context.Context, t *tree, nested []string) e
 	for _, n := range nested {
 		dot := filepath.Join(path, filepath.FromSlash(n), ".git")
 		if _, err := os.Lstat(dot); err == nil {
-			if err := m.moveOut(ctx, dot, unusedName(path+".git")); err != nil {
+			if err := safefile.Rename(dot, unusedName(path+".git")); err != nil {
 				return err
 			}
 		}

@@ -38,8 +38,7 @@ var missingTool = lazyregexp.New(`(?im)^.*(command not found|: (line )?\d+: [^\s
 // probe returns an *Error if worktrees, or commits in them, are not possible. It leaves nothing then.
 func (m *Manager) probe(ctx context.Context) (err error) {
 	m.state.Base, m.state.Mode = cmp.Or(m.opts.Base, m.checkout.head), Worktree // for Clean, if this process is killed
-	for _, try := range []func(context.Context) error{m.probeMount, m.probeRoom, m.probeNames, m.probeFilters, m.probeTree,
-		m.probeSigning} {
+	for _, try := range []func(context.Context) error{m.probeNames, m.probeFilters, m.probeTree, m.probeSigning} {
 		if err = try(ctx); err != nil {
 			break
 		}
@@ -50,7 +49,6 @@ func (m *Manager) probe(ctx context.Context) (err error) {
 			clean = errors.Join(clean, gone)
 		}
 		m.state.Base, m.state.Mode, m.notices = "", "", nil
-		m.state.Overlay = false
 		return errors.Join(err, clean)
 	}
 	return nil
@@ -179,7 +177,7 @@ func (m *Manager) findHooks(ctx context.Context) error {
 			m.hooks = path
 		}
 	}
-	if missing != nil && path != "" && m.opts.Setup == "" && !m.opts.NoVerify && m.state.Mode == "" {
+	if missing != nil && path != "" && m.opts.Setup.Run == "" && !m.opts.NoVerify && m.state.Mode == "" {
 		m.notice("core.hooksPath is %s, which does not exist: no hooks run", path)
 	}
 	if m.state.Mode == "" || m.lock == nil { // the probe does it, or nothing runs hooks
@@ -198,7 +196,7 @@ func (m *Manager) hookArgs() []string {
 
 // commitHooksHere returns the hooks that a commit runs, or may run in a later session. It says which hooks do not run.
 func (m *Manager) commitHooksHere() (run []string) {
-	if _, err := os.Stat(m.hooksDir); err != nil && m.opts.Setup != "" {
+	if _, err := os.Stat(m.hooksDir); err != nil && m.opts.Setup.Run != "" {
 		return commitHooks // setup may make them
 	}
 	if m.opts.NoVerify {
@@ -220,17 +218,18 @@ func (m *Manager) commitHooksHere() (run []string) {
 }
 
 // probeTree makes a worktree if it may lack something, and runs the hooks there.
-func (m *Manager) probeTree(ctx context.Context) error {
+func (m *Manager) probeTree(ctx context.Context) (err error) {
 	hooks := m.commitHooksHere()
 	if len(hooks) == 0 && !m.settings.matches("remote.", ".promisor") {
 		return m.freeze(ctx, m.checkout.top)
 	}
-	t, err := m.integrationTree(ctx, m.state.Base)
+	t, done, err := m.integrationTree(ctx, m.state.Base)
 	if exitCode(err) > 0 {
 		return &Error{NoCheckout, "no worktree can be made: " + err.Error(),
 			"let git fetch what it lacks, or run with --isolation shared"}
 	}
 	if err == nil {
+		defer func() { err = errors.Join(err, done()) }()
 		err = m.freeze(ctx, m.treePathOf(t))
 	}
 	if err != nil || len(hooks) == 0 {

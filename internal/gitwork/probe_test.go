@@ -17,7 +17,6 @@ func TestHooksThatWait(t *testing.T) {
 			t.Parallel()
 			r := newRepo(t, files{"a": "1\n"})
 			o := r.options("r1")
-			o.Trees = TreesPool // has no notice
 			m := r.open(o)
 			started := filepath.Join(t.TempDir(), "started")
 			r.script(".git/hooks/"+hook, "touch "+started+"\nexec sleep 1000")

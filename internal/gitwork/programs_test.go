@@ -197,7 +197,6 @@ func TestCommonDirOfAWorktree(t *testing.T) {
 	copyAll(t, evil, filepath.Join(r.dir, ".git"))
 	writeHooks(t, filepath.Join(evil, "hooks"), ran)
 	o := r.options("r1")
-	o.Trees = TreesPool
 	m := r.open(o)
 	res := r.ask(m, runner.Request{Task: "x", Attempt: 1}, func(dir string, _ runner.Request) error {
 		r.write(dir, files{"b": "2\n"})
@@ -239,7 +238,7 @@ func TestHooksMadeInARun(t *testing.T) {
 			}
 			var said []string
 			o := r.options("r1")
-			o.Setup, o.Warn = c.setup, func(err error) { said = append(said, err.Error()) }
+			o.Setup.Run, o.Warn = c.setup, func(err error) { said = append(said, err.Error()) }
 			session := func(open func(context.Context, Options) (*Manager, error), work func(m *Manager)) string {
 				said = nil
 				m, err := open(t.Context(), o)
@@ -292,7 +291,8 @@ func TestHooksOfSetupNotVerified(t *testing.T) {
 	r.git("config", "core.hooksPath", ".hooks")
 	ran := filepath.Join(t.TempDir(), "ran")
 	o := r.options("r1")
-	o.Setup = "mkdir -p .hooks; printf '#!/bin/sh\\ntouch " + ran + "\\n' > .hooks/pre-commit; chmod +x .hooks/pre-commit"
+	o.Setup.Run = "mkdir -p .hooks; " +
+		"printf '#!/bin/sh\\ntouch " + ran + "\\n' > .hooks/pre-commit; chmod +x .hooks/pre-commit"
 	for wave, task := range []string{"x", "y"} {
 		o.NoVerify = wave == 0
 		m, err := Open(t.Context(), o)

@@ -49,7 +49,7 @@ func (m *Manager) readOrRebuildState() (*savedState, error) {
 		return old, err
 	}
 	s := &savedState{Version: 1, Run: m.opts.Run, Project: m.opts.Project, Mode: m.opts.Mode, Why: "as before",
-		Base: rec.Base, Overlay: hasOverlays(m.opts.Loop, m.opts.Run)}
+		Base: rec.Base}
 	if s.Mode != Worktree {
 		s.Mode, s.Base = Shared, ""
 		return s, nil
@@ -100,22 +100,19 @@ func (m *Manager) findTrees(ctx context.Context) error {
 		if info, lerr := os.Lstat(path); err != nil || lerr != nil || !info.IsDir() {
 			continue
 		}
-		if err := m.remount(path); err != nil && !errors.Is(err, errTreeGone) { // one that is gone names no repository
-			return err
-		}
 		t := &tree{ID: id, Admin: m.ownAdminDir(path), Used: true}
 		branch := symbolicRef(filepath.Join(t.Admin, "HEAD"))
-		if t.Admin != "" && id != 0 && branch != "" {
+		if t.Admin != "" && branch != "" {
 			t.Task = tasks[branch]
 			if t.Base, err = m.g.mergeBase(ctx, branch, m.tip()); err != nil {
 				return err
 			}
 		}
-		if t.Admin != "" && t.Base == "" && branch == "" { // it is free, or that of integrations
-			t.Base, t.Used = m.state.Base, id == 0
+		if t.Admin != "" && t.Base == "" && branch == "" { // it is free
+			t.Base, t.Used = m.state.Base, false
 		}
 		if t.Base == "" { // its task or the commit that it began on is not known
-			if err := m.leaveTree(ctx, path); err != nil {
+			if err := m.leaveTree(path); err != nil {
 				return err
 			}
 			continue
@@ -134,10 +131,7 @@ func (m *Manager) findTrees(ctx context.Context) error {
 }
 
 // leaveTree moves the files of a worktree whose task is not known to a place where no other worktree is made.
-func (m *Manager) leaveTree(ctx context.Context, path string) error {
-	if m.state.Overlay {
-		return m.lockAndRemoveTree(ctx, path)
-	}
+func (m *Manager) leaveTree(path string) error {
 	to := unusedName(path + ".left")
 	m.warn(fmt.Errorf("it is not known which task worked in %s: its files are in %s", path, to))
 	return safefile.Rename(path, to)

@@ -129,7 +129,7 @@ func (m *Manager) neededCommits() []string {
 		if t.Done != "" && t.Done != noWork {
 			ids = append(ids, t.Done)
 		}
-		if (t.ID != 0 || t.Task != "") && t.Used {
+		if t.Used {
 			ids = append(ids, t.Base)
 		}
 	}

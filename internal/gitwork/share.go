@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"wavex/internal/lazyregexp"
 	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 )
@@ -83,28 +84,56 @@ func (m *Manager) addShares(ctx context.Context, t *tree) error {
 	return nil
 }
 
-// setupOf identifies the setup of a worktree: a commit and the command.
-func (m *Manager) setupOf(t *tree) string {
-	sum := sha256.Sum256([]byte(m.opts.Setup))
-	return t.Base + " " + hex.EncodeToString(sum[:8])
+// packageManager matches setup commands that install the packages of lockFiles.
+var packageManager = lazyregexp.New(`\b(npm|pnpm|yarn|bun|deno|pip3?|uv|poetry|pipenv|conda|bundle|composer|cargo|` +
+	`mix|mvn|gradlew?|dotnet|swift|go (mod|get|install))\b`)
+
+// lockFiles has the names of the files by which package managers know their packages, as patterns.
+var lockFiles = []string{"package.json", "package-lock.json", "npm-shrinkwrap.json", ".npmrc", "pnpm-*.yaml",
+	"yarn.lock", ".yarnrc*", "bun.lock*", "deno.*", "*requirements*.txt", "*constraints*.txt", "pyproject.toml",
+	"setup.py", "setup.cfg", "poetry.lock", "uv.lock", "Pipfile*", "environment.y*ml", "Gemfile*", "*.gemspec",
+	"composer.*", "Cargo.*", "mix.*", "pom.xml", "*.gradle*", "gradle.*", "*.*proj", "packages.lock.json", "Package.*",
+	"go.mod", "go.sum", "go.work*"}
+
+// setupOf identifies the setup of a worktree: the command, and the contents of the files after whose change it runs
+// again.
+func (m *Manager) setupOf(ctx context.Context, t *tree) (string, error) {
+	files, err := t.Base, error(nil)
+	find := []string{"ls-files", "-s", "-z", "--"}
+	for _, pattern := range m.opts.Setup.When {
+		find = append(find, ":(top,glob)"+m.repoPath(pattern))
+	}
+	if len(m.opts.Setup.When) == 0 && packageManager().MatchString(m.opts.Setup.Run) {
+		for _, pattern := range lockFiles {
+			find = append(find, ":(top,glob)**/"+pattern)
+		}
+	}
+	if len(find) > 4 {
+		files, err = m.gitIn(t).output(ctx, find...)
+	}
+	sum := sha256.Sum256([]byte(m.opts.Setup.Run + "\x00" + files))
+	return hex.EncodeToString(sum[:16]), err
 }
 
-// runSetup runs the setup command, once for each commit that a worktree is reset to.
+// runSetup runs the setup command in a worktree that is new, or after one of its files has changed.
 func (m *Manager) runSetup(ctx context.Context, t *tree) error {
-	made := m.setupOf(t)
-	if m.opts.Setup == "" || t.Setup == made {
+	if m.opts.Setup.Run == "" {
 		return nil
+	}
+	made, err := m.setupOf(ctx, t)
+	if err != nil || t.Setup == made {
+		return err
 	}
 	env, leave := m.SlotEnv(firstSetupSlot + t.ID)
 	defer leave()
 	dir := filepath.Join(m.treePathOf(t), filepath.FromSlash(m.checkout.prefix))
 	at := m.checks.At(dir, "", fmt.Sprintf("wavex-setup-%d/1", t.ID), env)
-	exit, out, err := at.Command(ctx, m.opts.Setup, nil, nil)
+	exit, out, err := at.Command(ctx, m.opts.Setup.Run, nil, nil)
 	if err != nil {
 		return fmt.Errorf("setup: %w", err)
 	}
 	if exit.Code != 0 {
-		return fmt.Errorf("setup %q ended with exit code %d %s: %s", m.opts.Setup, exit.Code, exit.Signal,
+		return fmt.Errorf("setup %q ended with exit code %d %s: %s", m.opts.Setup.Run, exit.Code, exit.Signal,
 			textfmt.OneLine(out.String(), 600))
 	}
 	t.Setup = made

@@ -24,7 +24,7 @@ type savedState struct {
 	Base    string `json:"base,omitempty"`    // the commit that the run began on
 	Branch  string `json:"branch,omitempty"`  // the branch that it was on; "" when detached
 	Dirty   bool   `json:"dirty,omitempty"`   // there were uncommitted changes
-	Overlay bool   `json:"overlay,omitempty"` // the worktrees are overlay mounts
+	Overlay bool   `json:"overlay,omitempty"` // the worktrees were overlay mounts of an earlier version
 	Temp    string `json:"temp,omitempty"`    // folder of the slots' TMPDIRs
 	// Programs are the digests of the files in which git found programs to run when the last session began, by path.
 	Programs map[string]string  `json:"programs,omitempty"`
@@ -102,12 +102,13 @@ func (s *savedState) moveTo(project string) {
 
 // save writes the state atomically. It syncs to disk only if durable is set, that is, for facts
 // that git could not restore after a loss of power.
-func (m *Manager) save(durable bool) error {
-	data, err := json.MarshalIndent(&m.state, "", " ")
-	if err != nil {
-		return err
+func (m *Manager) save(durable bool) error { return m.state.save(m.opts.Loop, durable) } // m.mu is held: one writer
+
+func (s *savedState) save(in loop.Dir, durable bool) error {
+	data, err := json.MarshalIndent(s, "", " ")
+	if err == nil {
+		err = safefile.Replace(in.Worktree(s.Run, "json"), data, 0o600, durable)
 	}
-	err = safefile.Replace(m.opts.Loop.Worktree(m.opts.Run, "json"), data, 0o600, durable) // m.mu is held: one writer
 	if err != nil {
 		return fmt.Errorf("saving the state of the worktrees: %w", err)
 	}

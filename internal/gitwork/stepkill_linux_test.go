@@ -27,7 +27,7 @@ import (
 // them pass or kills the run.
 
 // stepKills is the number of kills, which are spread evenly over the calls, of which there are about 400.
-var stepKills = flag.Int("stepkills", 4, "how often TestKilledAtAnyStep kills in each kind of worktrees")
+var stepKills = flag.Int("stepkills", 4, "how often TestKilledAtAnyStep kills")
 
 // stoppedCalls are the calls before which a run is killed. os and syscall make no others of this sort.
 var stoppedCalls = []uint32{unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_MKDIRAT, unix.SYS_UNLINKAT, unix.SYS_MOUNT,
@@ -142,7 +142,7 @@ func receiveFile(socket int) (int, error) {
 
 // stepHelper is a session of a run that is killed: with a socket as descriptor 3 it hands its calls over, and does the
 // steps of the run that are not on record.
-func stepHelper(dir, run, home, trees, calls string) int {
+func stepHelper(dir, run, home, calls string) int {
 	if calls == "stopped" {
 		fd, err := stopCalls()
 		if err == nil {
@@ -157,7 +157,7 @@ func stepHelper(dir, run, home, trees, calls string) int {
 	if calls != "stopped" { // then the session before was killed
 		began = time.Now().Add(-time.Hour)
 	}
-	if err := stepSession(context.Background(), dir, run, home, trees, began); err != nil {
+	if err := stepSession(context.Background(), dir, run, home, began); err != nil {
 		fmt.Println(err)
 		return 1
 	}
@@ -166,8 +166,8 @@ func stepHelper(dir, run, home, trees, calls string) int {
 
 // stepSession makes one session of a run of the tasks x, which is half done when y takes its worktree over, and y.
 // cutOff is that of Options.
-func stepSession(ctx context.Context, dir, run, home, trees string, cutOff time.Time) (err error) {
-	m, err := Open(ctx, Options{Project: dir, Loop: loop.In(dir), Run: run, Mode: Worktree, Width: 4, Trees: trees,
+func stepSession(ctx context.Context, dir, run, home string, cutOff time.Time) (err error) {
+	m, err := Open(ctx, Options{Project: dir, Loop: loop.In(dir), Run: run, Mode: Worktree, Width: 4,
 		Env: testEnv(home), CutOff: cutOff, allVisible: true})
 	if err != nil {
 		return err
@@ -238,37 +238,29 @@ func stepSession(ctx context.Context, dir, run, home, trees string, cutOff time.
 	return nil
 }
 
-// A run that is killed before any of its own calls that change files or mounts goes on: each attempt finds the files of
-// the last one, both tasks are delivered, and nothing of the worktrees stays.
+// A run that is killed before any of its own calls that change files goes on: each attempt finds the files of the last
+// one, both tasks are delivered, and nothing of the worktrees stays.
 func TestKilledAtAnyStep(t *testing.T) {
 	t.Parallel()
-	for _, trees := range []string{TreesPool, TreesOverlay} {
-		t.Run(trees, func(t *testing.T) {
+	calls := killedAtStep(t, 0)
+	t.Logf("a run makes %d calls", calls)
+	for i := range *stepKills {
+		at := 1 + i*calls / *stepKills
+		t.Run(strconv.Itoa(at), func(t *testing.T) {
 			t.Parallel()
-			if trees == TreesOverlay {
-				openOverlays(t)
-			}
-			calls := killedAtStep(t, trees, 0)
-			t.Logf("a run makes %d calls", calls)
-			for i := range *stepKills {
-				at := 1 + i*calls / *stepKills
-				t.Run(strconv.Itoa(at), func(t *testing.T) {
-					t.Parallel()
-					killedAtStep(t, trees, at)
-				})
-			}
+			killedAtStep(t, at)
 		})
 	}
 }
 
 // killedAtStep makes a run, kills it before a call, lets it go on, and returns the number of its calls before.
-func killedAtStep(t *testing.T, trees string, at int) (calls int) {
+func killedAtStep(t *testing.T, at int) (calls int) {
 	t.Helper()
 	r := newRepo(t, files{"a": "1\n", "d/f": "1\n", ".gitignore": "/.loop/\n"})
 	home := strings.TrimPrefix(r.env[1], "HOME=")
 	exe, err := os.Executable()
 	must(t, err)
-	cmd := exec.Command(exe, "helper", "steps", r.dir, "r1", home, trees, "stopped")
+	cmd := exec.Command(exe, "helper", "steps", r.dir, "r1", home, "stopped")
 	cmd.Env = append(r.env, "GORACE=atexit_sleep_ms=0")
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -293,7 +285,7 @@ func killedAtStep(t *testing.T, trees string, at int) (calls int) {
 		t.Fatalf("to be killed before call %d of %d, it ends with %v: %s", at, calls, end, said.String())
 	}
 	if killed {
-		next := exec.Command(exe, "helper", "steps", r.dir, "r1", home, trees, "go on")
+		next := exec.Command(exe, "helper", "steps", r.dir, "r1", home, "go on")
 		next.Env = cmd.Env
 		if said, err := next.CombinedOutput(); err != nil {
 			t.Fatalf("it does not go on: %v: %s", err, said)

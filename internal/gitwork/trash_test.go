@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"wavex/internal/loop"
@@ -19,9 +17,7 @@ func (r *repo) worktreeFolders(run string) (names []string) {
 	found, err := filepath.Glob(loop.In(r.dir).Worktree(run, "[0-9]*"))
 	must(r.t, err)
 	for _, path := range found {
-		if ext := filepath.Ext(path); ext != ".lower" && ext != ".overlay" {
-			names = append(names, filepath.Base(path))
-		}
+		names = append(names, filepath.Base(path))
 	}
 	return names
 }
@@ -38,20 +34,19 @@ func TestRemoveSurplus(t *testing.T) {
 	}
 	r.attempt(m, "1", outer)
 	r.integrate(m, 1, "1: test -e one", "2")
-	equal(t, "worktrees", r.worktreeFolders("r1"), "[r1.0 r1.1 r1.2]")
+	equal(t, "worktrees", r.worktreeFolders("r1"), "[r1.1 r1.2]")
 	for _, step := range []struct {
 		need int
 		want string
-	}{{2, "[r1.0 r1.1 r1.2]"}, {1, "[r1.0 r1.2]"}, {0, "[r1.0]"}} {
+	}{{2, "[r1.1 r1.2]"}, {1, "[r1.2]"}, {0, "[r1.2]"}} {
 		must(t, m.RemoveSurplus(t.Context(), step.need))
 		equal(t, fmt.Sprint("worktrees for ", step.need), r.worktreeFolders("r1"), step.want)
 	}
 	registered := splitLines(r.git("worktree", "list"))
-	registered = slices.DeleteFunc(registered, func(line string) bool { return strings.Contains(line, ".lower ") })
 	equal(t, "registered", len(registered), 2)
 	r.attempt(m, "3", r.edits(files{"three": "3\n"}))
 	must(t, m.RemoveSurplus(t.Context(), 0))
-	equal(t, "worktrees beside work", r.worktreeFolders("r1"), "[r1.0 r1.1]")
+	equal(t, "worktrees beside work", r.worktreeFolders("r1"), "[r1.2]")
 	r.integrate(m, 2, "3")
 	must(t, m.Close(t.Context()))
 	equal(t, "worktrees at the end", r.worktreeFolders("r1"), "[]")

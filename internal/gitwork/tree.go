@@ -21,7 +21,7 @@ import (
 // its files (a .git file, a folder in the repository) and expects that an agent may have changed
 // any of them. It does not know which task gets which worktree.
 
-// tree is a worktree of the run. The one with ID 0 is for integrations.
+// tree is a worktree of the run.
 type tree struct {
 	ID   int    `json:"id"`
 	Task string `json:"task,omitempty"` // its task; "": free
@@ -31,7 +31,9 @@ type tree struct {
 	Used  bool   `json:"used,omitempty"`
 	Stale bool   `json:"stale,omitempty"`  // the next attempt begins on the tip, even if it continues a session
 	Setup string `json:"set_up,omitempty"` // the setup that ran last, see setupOf
-	Admin string `json:"admin,omitempty"`  // its folder in the repository
+	// Integrates means that no agent worked in it: beside what Setup made, ignored files of agents would stay.
+	Integrates bool   `json:"integrates,omitempty"`
+	Admin      string `json:"admin,omitempty"` // its folder in the repository
 	// Commit has the contents of the worktree of a task that does without one; see park.go.
 	Commit string `json:"commit,omitempty"`
 
@@ -62,17 +64,8 @@ func lockRepo(ctx context.Context, common string) (unlock func(), err error) {
 // addTree makes the worktree, still empty. It removes the remains of an interrupted add, which no task
 // has used.
 func (m *Manager) addTree(ctx context.Context, t *tree) error {
-	path, index := m.treePathOf(t), ""
-	if m.state.Overlay {
-		var err error
-		if index, err = m.makeLower(ctx); err != nil {
-			return err
-		}
-	}
+	path := m.treePathOf(t)
 	err := m.registerAt(ctx, path)
-	if err == nil && m.state.Overlay {
-		err = m.mountNew(path, index)
-	}
 	if err == nil {
 		t.Admin, err = adminDir(path)
 	}
@@ -112,7 +105,7 @@ func (m *Manager) registerTree(ctx context.Context, path string, options ...stri
 
 // removeTree removes a worktree and its registration, in any state. Its files are deleted later, see trash.
 func (m *Manager) removeTree(ctx context.Context, path string) error {
-	if err := errors.Join(safefile.CheckPath(path), m.removeOverlay(path)); err != nil {
+	if err := safefile.CheckPath(path); err != nil {
 		return err
 	}
 	admin := m.ownAdminDir(path)
@@ -153,7 +146,7 @@ func adminDir(path string) (string, error) {
 
 // ownAdminDir returns the folder in the repository of the worktree at path, or "" if the two do not name each other: an
 // agent may have changed the worktree's side. The repository may also name the place from which the worktree was moved
-// with its .loop: one of the same name, which has the id of the run, that is gone.
+// with its .loop, of the same name, or as another run's, in the same folder: one that is gone.
 func (m *Manager) ownAdminDir(path string) string {
 	admin, err := adminDir(path)
 	if err != nil || resolveLinks(filepath.Dir(admin)) != resolveLinks(filepath.Join(m.checkout.common, "worktrees")) {
@@ -164,8 +157,9 @@ func (m *Manager) ownAdminDir(path string) string {
 		return ""
 	}
 	back := filepath.Dir(filepath.FromSlash(strings.TrimSpace(string(text))))
-	if _, err := os.Lstat(back); back != path &&
-		(!errors.Is(err, fs.ErrNotExist) || filepath.Base(back) != filepath.Base(path)) {
+	_, err = os.Lstat(back)
+	moved := filepath.Base(back) == filepath.Base(path) || filepath.Dir(back) == filepath.Dir(path)
+	if back != path && !(errors.Is(err, fs.ErrNotExist) && moved) {
 		return ""
 	}
 	return admin
@@ -184,9 +178,6 @@ func (m *Manager) repairTree(ctx context.Context, t *tree) error {
 	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
 		return errTreeGone
 	}
-	if err := m.remount(path); err != nil {
-		return err
-	}
 	_, lost := os.Stat(filepath.Join(t.Admin, "HEAD"))
 	if !m.ownsAdmin(t) {
 		lost = errTreeGone // it belongs to the repository that .loop was copied from
@@ -198,7 +189,7 @@ func (m *Manager) repairTree(ctx context.Context, t *tree) error {
 	dot := filepath.Join(path, ".git")
 	if info, err := os.Lstat(dot); err == nil {
 		if info.IsDir() { // an agent's repository, perhaps the only place of its commits
-			if err := m.moveOut(ctx, dot, unusedName(path+".git")); err != nil {
+			if err := safefile.Rename(dot, unusedName(path+".git")); err != nil {
 				return err
 			}
 		} else if err := safefile.Remove(dot); err != nil {
@@ -225,10 +216,10 @@ func (m *Manager) namePath(t *tree) error {
 	return safefile.Replace(file, []byte(filepath.ToSlash(dot)+"\n"), 0o644, false)
 }
 
-// reregisterTree registers an existing directory as a worktree again. It does not do so for the worktree of
-// integrations: that has no work of its own, and may be at a commit that no ref contains.
+// reregisterTree registers an existing directory as a worktree again. It does not do so for one without a task: that
+// has no work, and may be at a commit that no ref contains.
 func (m *Manager) reregisterTree(ctx context.Context, t *tree) error {
-	if t.ID == 0 {
+	if t.Task == "" {
 		return errTreeGone
 	}
 	unlock, err := lockRepo(ctx, m.checkout.common)
@@ -248,7 +239,7 @@ func (m *Manager) reregisterTree(ctx context.Context, t *tree) error {
 	if err := os.WriteFile(filepath.Join(t.Admin, "gitdir"), []byte(filepath.ToSlash(dot)+"\n"), 0o644); err != nil {
 		return err
 	}
-	if err := copyFile(filepath.Join(empty, ".git"), dot); err != nil {
+	if err := safefile.Rename(filepath.Join(empty, ".git"), dot); err != nil {
 		return err
 	}
 	if err := safefile.RemoveAll(empty); err != nil {
@@ -292,7 +283,11 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 	added := errors.Is(err, errTreeGone)
 	if added {
 		t.Setup = ""
-		err = m.addTree(ctx, t)
+		if m.takeKept(ctx, t) {
+			added, err = false, nil
+		} else {
+			err = m.addTree(ctx, t)
+		}
 	}
 	if err != nil {
 		return err
@@ -305,7 +300,7 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 			return err
 		}
 	}
-	args := []string{"checkout", "-q", "-f", "--ignore-other-worktrees"}
+	args := []string{"-c", "checkout.workers=0", "checkout", "-q", "-f", "--ignore-other-worktrees"}
 	if ref == "" {
 		args = append(args, "--detach", commit)
 	} else {
@@ -315,9 +310,14 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 	if err := g.runWithoutHooks(ctx, args...); err != nil {
 		return err
 	}
+	m.mu.Lock()
+	m.endMaking(t)
+	m.mu.Unlock()
 	if !added {
 		clean := []string{"clean", "-ffdxq"}
-		if m.opts.Setup != "" {
+		if m.opts.Setup.Clean {
+			t.Setup = ""
+		} else if m.opts.Setup.Run != "" {
 			clean[1] = "-ffdq" // keep ignored files: Setup made them
 		}
 		if err := g.run(ctx, clean...); err != nil {

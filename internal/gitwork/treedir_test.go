@@ -13,9 +13,7 @@ import (
 func TestTreeDir(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"sub/a": "1\n"})
-	o := r.options("r1")
-	o.Trees = TreesPool
-	m := r.open(o)
+	m := r.open(r.options("r1"))
 	if dir := m.TreeDir("x", r.dir); dir != "" {
 		t.Errorf("a task without an attempt has %s", dir)
 	}

@@ -2,6 +2,7 @@ package gitwork
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// This file checks combined trees in the worktree of integrations, which belongs to no task. It
-// does not decide what follows from a failure.
+// This file checks combined trees in worktrees that no task uses meanwhile. It does not decide what
+// follows from a failure.
 
 // verifier runs the checks on sets of candidates during one integration.
 type verifier struct {
@@ -137,11 +138,21 @@ func (j *verifier) runChecks(ctx context.Context, commit string,
 	}
 	seen := make([]check.Evidence, len(duties))
 	for reds := range 2 { // a failure counts when it is seen twice
-		at := sync.OnceValues(func() (*tree, error) { return j.m.integrationTree(ctx, commit) })
+		done := func() error { return nil }
+		at := sync.OnceValues(func() (t *tree, err error) {
+			t, release, err := j.m.integrationTree(ctx, commit)
+			if err == nil {
+				done = release
+			}
+			return t, err
+		})
 		for i, d := range duties {
 			if seen[i], err = j.runCheck(ctx, id, at, d, reds+1); err != nil {
-				return nil, err
+				break
 			}
+		}
+		if err = errors.Join(err, done()); err != nil {
+			return nil, err
 		}
 	}
 	for i, d := range duties {
@@ -196,24 +207,39 @@ func (m *Manager) Place(dir, root, name string, vars map[string]string) check.Pl
 	return m.checks.At(dir, root, name, vars)
 }
 
-// integrationTree resets the worktree of integrations to a commit.
-func (m *Manager) integrationTree(ctx context.Context, commit string) (*tree, error) {
+// integrationTree resets an idle worktree to a commit. The caller must call done, and until then no task has it.
+func (m *Manager) integrationTree(ctx context.Context, commit string) (of *tree, done func() error, err error) {
 	m.mu.Lock()
-	held := m.treeByID(0)
-	if held == nil {
-		held = &tree{}
-		m.state.Trees = append(m.state.Trees, held)
+	held, err := m.awaitIdle(ctx, "")
+	if err != nil {
+		m.mu.Unlock()
+		return nil, nil, err
 	}
 	t := *held
 	m.mu.Unlock()
-	err := m.resetTree(ctx, &t, "", commit)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	*held = t
-	if serr := m.save(false); err == nil {
-		err = serr
+	if t.Task != "" {
+		err = m.takeOver(ctx, held, &t, "")
 	}
-	return &t, err
+	if err == nil {
+		err = m.resetTree(ctx, &t, "", commit)
+	}
+	note := func(inUse bool) error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.endMaking(held)
+		t.inUse = inUse
+		*held = t
+		m.freed.Broadcast()
+		return m.save(false)
+	}
+	done = func() error { return note(false) }
+	if err == nil {
+		err = note(true)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, done())
+	}
+	return &t, done, nil
 }
 
 // findCulprits returns the candidates to leave out, given the failures with all of them. A check of an

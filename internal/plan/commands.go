@@ -37,7 +37,7 @@ func (p *Plan) Commands() []Command {
 			}
 		}
 	}
-	add(p.Setup, "")
+	add(p.Setup.Run, "")
 	for t := range p.AllTasks() {
 		add(t.Command, t.ID)
 		for _, c := range t.Verify {

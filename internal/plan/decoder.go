@@ -34,6 +34,7 @@ type decoder struct {
 	policyType      *objectType[Settings]
 	limitType       *objectType[Limits]
 	checkType       *objectType[Check]
+	setupType       *objectType[Setup]
 	fileType        *objectType[File]
 	conditionType   *objectType[Condition]
 	estimateType    *objectType[Estimate]

@@ -37,7 +37,7 @@ func TestDocs(t *testing.T) {
 	}
 	d := newDecoder(Options{}, "")
 	for _, names := range [][]string{d.planType.names(), d.limitType.names(), d.policyType.names(),
-		d.taskType.names(), d.checkType.names(),
+		d.taskType.names(), d.checkType.names(), d.setupType.names(),
 		d.fileType.names(), d.conditionType.names(), d.estimateType.names(), d.waveType.names(), d.linkType.names(),
 		d.paramType.names(), d.foreachType.names(),
 		newObjectType("a step", stepFields(taskFields())...).names()} {

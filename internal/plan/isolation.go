@@ -30,7 +30,13 @@ func isolationFields() []field[Plan] {
 			p.SharePos = d.src.Pos(t.At)
 			d.prefixedList(&p.Share, t, copyPrefix, d.relativePath)
 		}},
-		{"setup", func(d *decoder, p *Plan, t source.Token) { d.nonEmptyString(&p.Setup, t) }},
+		{"setup", func(d *decoder, p *Plan, t source.Token) {
+			if t.Kind == source.KindString {
+				d.nonEmptyString(&p.Setup.Run, t)
+			} else if _, ok := d.setupType.decode(d, &p.Setup, t); ok && p.Setup.Run == "" {
+				d.errorf(t.At, CodeMissingField, `a setup needs run, like {"run": "npm ci", "when": "package-lock.json"}`)
+			}
+		}},
 		{"protect", func(d *decoder, p *Plan, t source.Token) {
 			var all []string
 			d.prefixedList(&all, t, branchPrefix, d.protected)
@@ -42,6 +48,14 @@ func isolationFields() []field[Plan] {
 				}
 			}
 		}},
+	}
+}
+
+func setupFields() []field[Setup] {
+	return []field[Setup]{
+		{"run", func(d *decoder, s *Setup, t source.Token) { d.nonEmptyString(&s.Run, t) }},
+		{"when", func(d *decoder, s *Setup, t source.Token) { d.prefixedList(&s.When, t, "", d.relativePath) }},
+		{"clean", func(d *decoder, s *Setup, t source.Token) { s.Clean, _ = d.boolean(t) }},
 	}
 }
 

@@ -142,6 +142,7 @@ func newDecoder(opts Options, src string) *decoder {
 		policyType:    newObjectType("policy", policyFields()...),
 		limitType:     newObjectType("budget", limitFields()...),
 		checkType:     newObjectType("a check", checkFields()...),
+		setupType:     newObjectType("a setup", setupFields()...),
 		fileType:      newObjectType("a file", fileFields()...),
 		conditionType: newObjectType("a criterion", conditionFields()...),
 		estimateType:  newObjectType("estimate", estimateFields()...),

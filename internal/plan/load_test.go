@@ -50,7 +50,7 @@ func TestFull(t *testing.T) {
 			{Text: "It is fast.", Check: &Check{Run: "make bench", Timeout: time.Minute}, Verification: "measurement"}},
 		Links:     []Link{{"a.go", "b.go", "A calls B."}},
 		MustNot:   []Condition{{Text: "No new dependency.", Check: &Check{Run: "git diff --exit-code go.mod"}}},
-		Isolation: "worktree", Share: []string{"node_modules", "copy:.env"}, Setup: "npm ci", Deliver: "push",
+		Isolation: "worktree", Share: []string{"node_modules", "copy:.env"}, Setup: Setup{Run: "npm ci"}, Deliver: "push",
 		ProtectPaths: []string{"go.mod", "testdata/*.golden"}, ProtectBranches: []string{"release/*"},
 		Rehearse: json.RawMessage(`{"speed": 10}`),
 		Tasks: []Task{

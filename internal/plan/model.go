@@ -32,11 +32,12 @@ type Plan struct {
 	Links    []Link      `json:"-"` // files that must be connected in the end
 	// Isolation says where tasks work: "auto", "shared" or "worktree"; "": not given. Share lists
 	// the files that worktrees need and git does not have, as paths of the project; the prefix
-	// "copy:" marks those to copy. Setup is a shell command for each worktree. Deliver is how isolated work is delivered:
-	// "auto", "branch", "ff", "push" or "pr"; "": not given.
-	Isolation, Setup, Deliver string   `json:"-"`
-	Share                     []string `json:"-"`
-	SharePos                  Pos      `json:"-"` // of the list in the plan file
+	// "copy:" marks those to copy. Deliver is how isolated work is delivered: "auto", "branch", "ff", "push" or "pr"; "":
+	// not given.
+	Isolation, Deliver string   `json:"-"`
+	Setup              Setup    `json:"-"`
+	Share              []string `json:"-"`
+	SharePos           Pos      `json:"-"` // of the list in the plan file
 	// No task may change ProtectPaths, and no delivery moves ProtectBranches. Both are patterns of
 	// path.Match; a path is protected if a folder that contains it is.
 	ProtectPaths, ProtectBranches []string `json:"-"`
@@ -216,4 +217,13 @@ type Settings struct {
 	PolicyAsk          []string      // patterns of calls that a person decides on; nil: none
 	PolicyAskTimeout   time.Duration // for an answer; 0: policy.DefaultAskTimeout
 	Dir                string        // relative to the project directory
+}
+
+// Setup prepares a worktree.
+type Setup struct {
+	Run string `json:"run,omitempty"` // shell command; "": nothing is prepared
+	// When has patterns of files of the project, as of git's glob. Run runs again after one has changed; without
+	// patterns, after a lock file of the package manager that it names, or else after each commit.
+	When  []string `json:"when,omitempty"`
+	Clean bool     `json:"clean,omitempty"` // no ignored file survives, and so Run runs for each task
 }

@@ -41,6 +41,7 @@ func TestSchemaHasTheDecodersFields(t *testing.T) {
 		"step":      {parse(top.Defs["step"]), newObjectType("a step", stepFields(taskFields())...).names()},
 		"estimate":  {parse(parse(top.Defs["task"]).Properties["estimate"]), d.estimateType.names()},
 		"check":     {parse(top.Defs["checkObject"]), d.checkType.names()},
+		"setup":     {parse(top.Defs["setup"]), d.setupType.names()},
 		"file":      {parse(parse(top.Defs["file"]).AnyOf[1]), d.fileType.names()},
 		"wave":      {parse(top.Defs["wave"]), d.waveType.names()},
 		"foreach":   {parse(top.Defs["foreachObject"]), d.foreachType.names()},

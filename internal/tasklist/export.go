@@ -199,7 +199,7 @@ func omissions(p *plan.Plan) []string {
 	add(len(p.ProtectPaths)+len(p.ProtectBranches) > 0, "protect")
 	add(p.Isolation != "", "isolation")
 	add(len(p.Share) > 0, "share")
-	add(p.Setup != "", "setup")
+	add(p.Setup.Run != "", "setup")
 	add(p.Deliver != "", "deliver")
 	add(slices.ContainsFunc(p.Declared, func(w plan.Wave) bool { return w.Title != "" }), "the titles of waves")
 	add(slices.ContainsFunc(p.Declared, func(w plan.Wave) bool { return w.Sequential }), "that waves are not parallel")

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +51,6 @@ func Open(ctx context.Context, p *plan.Plan, c event.Config, base string, events
 	t := &Workspace{plan: p, config: c, say: say, grownPlan: p, unfinished: len(p.Tasks)}
 	t.warn = func(err error) { warn(errors.New(redactSecrets(err.Error()))) }
 	o := gitworkOptions(p, c)
-	o.Attempts = min(o.Attempts, max(1, c.Parallel))
 	o.Subject = t.Subject
 	o.Base, o.CutOff, o.CheckWrapper = base, CutOff(events), checkWrapper
 	o.Record = record(events, p, c)
@@ -155,30 +153,15 @@ func gitworkOptions(p *plan.Plan, c event.Config) gitwork.Options {
 	for i := range p.Tasks {
 		tasks[i] = p.Tasks[i].ID
 	}
-	attempts := width
-	if c.Schedule == event.Eager {
-		attempts = len(tasks)
-	}
 	return gitwork.Options{
-		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: string(c.Isolation), Trees: c.Trees, Width: width,
-		Attempts: attempts, Share: p.Share, Writes: declaredWrites(p), Tasks: tasks, Setup: p.Setup,
+		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: string(c.Isolation), Width: width,
+		Share: p.Share, Writes: declaredWrites(p), Tasks: tasks, Setup: p.Setup,
 		Protect: p.ProtectBranches, NoVerify: c.NoVerify,
 		Push: c.Deliver == "push",
 		Env:  os.Environ(), Now: time.Now, Own: append([]string{planfile.AbsPath(p)}, c.Outputs...),
 		Subject: func(id string) string { return subject(p, id) },
 		Title:   redactSecrets(p.Name), BodyFile: c.Loop.Run(c.Run, loop.PullRequest),
 	}
-}
-
-// MeasureRoom returns the room that the worktrees of a new run of p in dir have, with parallel attempts at a time.
-// known is false if the run makes none, or if the room is not known.
-func MeasureRoom(ctx context.Context, p *plan.Plan, dir string, parallel int) (r gitwork.Room, known bool, err error) {
-	o := gitworkOptions(p, event.Config{Dir: dir, Schedule: event.Schedule(p.Schedule),
-		Isolation: event.Isolation(cmp.Or(p.Isolation, gitwork.Auto))})
-	if o.Mode == gitwork.Shared || o.Mode == gitwork.Auto && o.Width < 2 && len(o.Protect) == 0 {
-		return r, false, nil
-	}
-	return gitwork.MeasureRoom(ctx, dir, min(o.Attempts, parallel), o.Env)
 }
 
 // declaredWrites returns the files that tasks will write, relative to the project.

@@ -209,7 +209,7 @@ func TestWave(t *testing.T) {
 		}
 		return nil
 	}))
-	if left, _ := filepath.Glob(loop.In(dir).Worktree("r-1", "[1-9]*")); len(left) > 0 {
+	if left, _ := filepath.Glob(loop.In(dir).Worktree("r-1", "[1-9]*")); len(left) > 1 { // that of integrations stays
 		t.Errorf("no task is left, and there are the worktrees %v", left)
 	}
 	if from, to := b.WaveRange(1); from == to || to != got.Commit {

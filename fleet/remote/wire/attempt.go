@@ -10,16 +10,17 @@ import (
 	"strings"
 
 	"wavex/budget"
+	"wavex/internal/plan"
 	"wavex/runner"
 )
 
 // Request asks a worker for one attempt.
 type Request struct {
-	Setup     string `json:"setup,omitempty"`     // shell command of the plan for a fresh worktree
-	Subject   string `json:"subject,omitempty"`   // of the task's commit
-	NoVerify  bool   `json:"no_verify,omitempty"` // commit without the repository's hooks
-	Rehearsal bool   `json:"rehearsal,omitempty"` // the rehearsal agent makes the attempt
-	NoWall    bool   `json:"no_wall,omitempty"`   // no wall around the agent, also where one is possible
+	Setup     plan.Setup `json:"setup,omitzero"`      // of the plan, for worktrees
+	Subject   string     `json:"subject,omitempty"`   // of the task's commit
+	NoVerify  bool       `json:"no_verify,omitempty"` // commit without the repository's hooks
+	Rehearsal bool       `json:"rehearsal,omitempty"` // the rehearsal agent makes the attempt
+	NoWall    bool       `json:"no_wall,omitempty"`   // no wall around the agent, also where one is possible
 	// SameVersion is for a worker with the version of wavex that the sender has.
 	SameVersion bool `json:"same_version,omitempty"`
 	// Attempt has no paths of the coordinator: Dir is slash-separated below the top of the repository, and texts name

@@ -1,0 +1,117 @@
+package gitwork
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"wavex/internal/exhaustion"
+	"wavex/internal/safefile"
+)
+
+// This file hands worktrees from a run to the next one of the same .loop, so that a large checkout and the results of
+// setup are made once. Clean removes them.
+
+const (
+	largeIndex = 100 << 10 // bytes of git's index, of about 1,000 files: a checkout of fewer takes no time worth keeping
+	mostKept   = 8         // worktrees that the runs of a .loop keep
+	spareDisk  = 5 << 30   // bytes that stay free on the disk, else none is kept
+)
+
+// isLarge reports whether a checkout of the repository takes long.
+func (m *Manager) isLarge() bool {
+	info, err := os.Stat(m.checkout.index)
+	return err == nil && info.Size() >= largeIndex
+}
+
+// keepsTrees reports whether the worktrees of the run stay for the next one. Submodules know the path of theirs.
+func (m *Manager) keepsTrees() bool {
+	free, _, known := exhaustion.DiskFree(string(m.opts.Loop))
+	return (m.isLarge() || m.opts.Setup.Run != "") && len(m.checkout.submodules) == 0 && (!known || free > spareDisk)
+}
+
+// keepTrees removes the worktrees that belong to no task and that no later run gets.
+func (m *Manager) keepTrees(ctx context.Context) error {
+	if !m.keepsTrees() {
+		return m.removeUnusedTrees(ctx)
+	}
+	room := mostKept
+	states, err := listStates(m.opts.Loop)
+	for _, path := range states {
+		if s, err := readState(path); err == nil && s != nil && s.Run != m.opts.Run {
+			room -= len(keptTrees(s))
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return errors.Join(err, m.removeTrees(ctx, func(t *tree) bool {
+		if t.Task == "" && t.Admin != "" {
+			room--
+		}
+		return t.Task == "" && (t.Admin == "" || room < 0)
+	}))
+}
+
+// keptTrees lists the worktrees that no task of a run needs.
+func keptTrees(s *savedState) (all []*tree) {
+	for _, t := range s.Trees {
+		if s.Mode == Worktree && !s.Overlay && t.Task == "" && t.Admin != "" {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// takeKept makes a worktree that an earlier run of the .loop has kept the worktree t, as it is, and forgets those that
+// cannot be had. It reports false if there is none.
+func (m *Manager) takeKept(ctx context.Context, t *tree) bool {
+	m.taking.Lock()
+	defer m.taking.Unlock()
+	states, _ := listStates(m.opts.Loop) // by the times in their names
+	for _, path := range slices.Backward(states) {
+		run := strings.TrimSuffix(filepath.Base(path), ".json")
+		s, err := readState(path)
+		if run == m.opts.Run || err != nil || s == nil || len(keptTrees(s)) == 0 {
+			continue
+		}
+		unlock, err := Lock(m.opts.Loop, run)
+		if err != nil || unlock == nil {
+			continue // a wavex works on that run
+		}
+		taken := m.takeFrom(ctx, path, t)
+		if unlock() == nil && taken {
+			return true
+		}
+	}
+	return false
+}
+
+// takeFrom is takeKept for one run, which is locked and has its state at a path.
+func (m *Manager) takeFrom(ctx context.Context, path string, t *tree) bool {
+	s, err := readState(path)
+	if err != nil || s == nil {
+		return false
+	}
+	for _, k := range keptTrees(s) {
+		from, to := m.opts.Loop.Worktree(s.Run, strconv.Itoa(k.ID)), m.treePathOf(t)
+		if m.opts.Setup.Run != "" && k.Integrates != t.Integrates {
+			continue
+		}
+		s.Trees = slices.DeleteFunc(s.Trees, func(other *tree) bool { return other == k })
+		if _, err := os.Lstat(to); err == nil && m.lockAndRemoveTree(ctx, to) != nil {
+			return false
+		}
+		if m.ownAdminDir(from) != k.Admin || safefile.Rename(from, to) != nil {
+			continue
+		}
+		t.Admin, t.Base, t.Setup = k.Admin, k.Base, k.Setup
+		if m.namePath(t) == nil && s.save(m.opts.Loop, false) == nil {
+			return true
+		}
+	}
+	return false
+}
