@@ -40,6 +40,7 @@ type baseline struct {
 	Unmeasured bool `json:"unmeasured,omitempty"`
 
 	tree filetree.Tree // of Tree, with the changes that others made between attempts; nil: unknown
+	mine []string      // the files that earlier attempts at the task made
 }
 
 // maxBaseline bounds the size of a base file and of a left file when they are read, in bytes.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"path/filepath"
+	"slices"
 
 	"wavex/internal/filetree"
 	"wavex/internal/loop"
@@ -30,6 +31,8 @@ type finalState struct {
 	// Tree has the files that others have changed since the base, AfterTree those that differ at the end of the attempt.
 	Tree      filetree.Tree `json:"tree,omitempty"`
 	AfterTree filetree.Tree `json:"after_tree,omitempty"`
+	// Made are the files that this attempt or one before it made.
+	Made []string `json:"made,omitempty"`
 }
 
 func finalStatePath(base string) string { return filepath.Join(filepath.Dir(base), loop.FinalState) }
@@ -42,6 +45,7 @@ func (b baseline) withOutsideChanges(ctx context.Context, t *attempt) baseline {
 	if err != nil || json.Unmarshal(data, &l) != nil { // missing or cut off
 		l = finalState{}
 	}
+	b.mine = l.Made
 	b.Guards, b.Protected = b.Guards.With(l.Guards), b.Protected.With(l.Protected)
 	if b.tree != nil {
 		b.tree = b.tree.With(l.Tree)
@@ -86,6 +90,12 @@ func (b baseline) saveFinalState(first baseline, t *attempt) {
 			return
 		}
 		l.Tree, l.AfterTree = first.tree.Changes(b.tree), b.tree.Changes(now)
+		l.Made = b.mine
+		for name, state := range l.AfterTree {
+			if state != "" && b.tree[name] == "" && !slices.Contains(l.Made, name) {
+				l.Made = append(l.Made, name)
+			}
+		}
 	}
 	data, err := json.Marshal(l)
 	if err == nil {

@@ -26,7 +26,7 @@ func (t *attempt) control(ctx context.Context, before baseline) error {
 	surplus := t.suspects(before)
 	if t.uncompared != "" || len(surplus) == 0 {
 		t.res.Doubt = t.uncompared
-		return nil
+		return t.confirm(ctx, before)
 	}
 	t.observe("checking", "without the changes that the task did not declare")
 	began := time.Now()
@@ -35,7 +35,7 @@ func (t *attempt) control(ctx context.Context, before baseline) error {
 		return nil
 	}
 	if green { // it counts only if the checks see the copy: without the work they fail there, as before
-		switch blind, err := t.green(ctx, before, slices.Concat(t.surplus, t.own)); {
+		switch blind, err := t.green(ctx, before, slices.Concat(surplus, t.surplus, t.own)); {
 		case err != nil:
 			t.res.Doubt = err.Error()
 		case blind:
@@ -64,6 +64,40 @@ func (t *attempt) control(ctx context.Context, before baseline) error {
 	return context.Cause(ctx)
 }
 
+// confirm makes the checks twice without the work, in a copy, if they failed before it and opened no file that it
+// changed: then chance may have made them pass. Checks that pass without the work are flaky.
+func (t *attempt) confirm(ctx context.Context, before baseline) error {
+	for range 2 {
+		if !t.unread || before.Vacuous || before.Unmeasured {
+			break
+		}
+		t.observe("checking", "without the work, which they did not read")
+		if green, _ := t.green(ctx, before, slices.Concat(t.surplus, t.own)); green {
+			t.unread = false
+			for i := range t.res.Checks {
+				t.res.Checks[i].Flaky = true
+			}
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// watch returns a function that reports whether a check may have seen the changes of the work since: it opened such a
+// file, or a file was added, removed or made executable.
+func (t *attempt) watch(before baseline) (seen func() bool) {
+	var files []string
+	plain := true
+	for _, file := range slices.Concat(t.surplus, t.own) {
+		was, now := before.tree[file].Digest(), t.now[file].Digest()
+		plain = plain && was != "" && now != "" && was != now
+		files = append(files, filepath.Join(t.req.Trees.root(t.req.Dir), filepath.FromSlash(file)))
+	}
+	if !plain || len(files) == 0 {
+		return func() bool { return true }
+	}
+	return watchOpens(files)
+}
+
 // suspects returns the surplus in the order in which it is looked at. A task that declares no files has no surplus:
 // then these are the changed files that are no source, and new ones that test runners load by their names.
 func (t *attempt) suspects(before baseline) []string {
@@ -71,11 +105,12 @@ func (t *attempt) suspects(before baseline) []string {
 	if len(t.declared()) == 0 {
 		files = slices.DeleteFunc(files, func(file string) bool {
 			kind := filetree.KindOf(file)
-			return kind == filetree.Source || before.tree[file] == "" && kind != filetree.Setup
+			known := before.tree[file] != "" && !slices.Contains(before.mine, file)
+			return kind == filetree.Source || !known && kind != filetree.Setup
 		})
 	}
 	slices.SortStableFunc(files, func(a, b string) int { return cmp.Compare(filetree.KindOf(a), filetree.KindOf(b)) })
-	return files
+	return append(files, t.hidden...)
 }
 
 // green reports whether the checks pass in a copy in which files are as before.
@@ -86,7 +121,7 @@ func (t *attempt) green(ctx context.Context, before baseline, files []string) (b
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // the slot's directory is emptied as well
 	back := filetree.Tree{}
-	for _, file := range files {
+	for _, file := range slices.Concat(files, t.made) {
 		back[file] = before.tree[file]
 	}
 	root, to := t.req.Trees.root(t.req.Dir), filepath.Join(dir, "project")

@@ -55,6 +55,27 @@ func words(t *testing.T, agent string, git bool) (b *fixture, runs func() int) {
 	}
 }
 
+// A check that was red before the work and reads nothing of it is made again without the work, and may be flaky.
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	for check, want := range map[string]struct {
+		runs  int
+		flaky bool
+	}{
+		"test -e warm || { : > warm; false; }": {runs: 3, flaky: true},
+		"test $(($(wc -l < runs) % 2)) = 0":    {runs: 4, flaky: true},
+		"test $(wc -l < runs) = 2":             {runs: 4},
+		"grep -q two $DIR/words.sh":            {runs: 2},
+	} {
+		b, runs := words(t, "echo echo two > words.sh", true)
+		b.req.Checks = []plan.Check{{Run: "DIR=$PWD; cd " + b.logs + " && echo run >> runs && " + check}}
+		r := b.attempt(t.Context())
+		if n := runs(); r.Outcome != runner.Done || n != want.runs || r.Checks[0].Flaky != want.flaky || r.Doubt != "" {
+			t.Errorf("%s: %s after %d runs: %+v", check, r.Outcome, n, r.Checks)
+		}
+	}
+}
+
 // TestControl has the files on which a pass rests, and the number of runs of the check, also before the work.
 func TestControl(t *testing.T) {
 	t.Parallel()
@@ -76,6 +97,9 @@ func TestControl(t *testing.T) {
 			rests: "two.sh", runs: 5},
 		"one of five": {agent: hollow + "for i in 1 2 3 4; do echo > n$i.txt; done; echo one > want.txt",
 			rests: "want.txt n1.txt", runs: 6},
+		"an ignored file that matters": {agent: "echo 'sh ./a.log' > words.sh; echo 'echo two' > a.log",
+			rests: "a.log", runs: 5},
+		"a file that the check makes": {agent: "echo 'echo > made; echo two' > words.sh", runs: 2},
 		"hidden by a rule": {agent: hollow + "echo want.txt >> .gitignore; echo one > want.txt; " +
 			"git rm -q --cached want.txt 2>/dev/null || true", rests: "want.txt", runs: 5},
 		"nothing declared, a source":    {agent: work + "echo > b.sh", none: true, runs: 2},

@@ -105,8 +105,12 @@ type attempt struct {
 	digests    map[string]string // of the declared files, as in Result.Digests
 	surplus    []string          // the changed files that the task does not declare, as paths of the project
 	own        []string          // those that it declares
-	now        filetree.Tree     // after the turn; nil: not known
+	hidden     []string          // the changed files that git ignores and the task does not declare
+	made       []string          // the files that only checks after the turn changed
+	now        filetree.Tree     // the last that is known of the files; nil: nothing
+	turned     filetree.Tree     // the same after the turn
 	uncompared string            // why the files were not compared
+	unread     bool              // the checks opened no changed file
 }
 
 func (t *attempt) run(ctx context.Context) classification {
@@ -141,7 +145,7 @@ func (t *attempt) run(ctx context.Context) classification {
 		return classification{outcome: Interrupted, reason: "stopped while waiting for its turn: " + err.Error()}
 	}
 	w.vacuous, w.unmeasured = before.Vacuous, before.Unmeasured
-	t.compare(ctx, before)
+	t.compareTurn(ctx, before)
 	if err := t.reportTurn(v, w.unfinished); err != nil {
 		return classification{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
 	}
@@ -200,7 +204,7 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 		}
 		t.res.Violated, t.res.Checks, t.failed = nil, nil, nil
 		if err = context.Cause(ctx); err == nil {
-			t.compare(ctx, before)
+			t.compareTurn(ctx, before)
 			alone, err = checkAt(WhenQuiet)
 		}
 	}
@@ -258,7 +262,9 @@ func arePresent(files []plan.File, digests map[string]string) bool {
 func (t *attempt) runChecks(ctx context.Context, before baseline, again bool) (checks []check.Evidence, stop error) {
 	at := t.place()
 	at.Once, at.Suites = !again, before.Suites
+	seen := t.watch(before)
 	checks, stop = at.Run(ctx, t.req.Checks)
+	t.unread = !seen()
 	for i := range checks { // the verdict quotes the checks
 		c := &checks[i]
 		if c.Check = t.redact(c.Check); !c.Passed {

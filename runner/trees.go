@@ -35,10 +35,19 @@ func (t *attempt) list(ctx context.Context, before baseline) (filetree.Tree, err
 	})
 }
 
-// compare finds the files that were changed since before: declared ones, and the surplus.
+// compareTurn is compare at the end of the turn.
+func (t *attempt) compareTurn(ctx context.Context, before baseline) {
+	t.turned = nil
+	t.compare(ctx, before)
+	t.turned = t.now
+}
+
+// compare finds the files that were changed since before: declared ones, and the surplus, without files that only the
+// checks after the turn changed.
 func (t *attempt) compare(ctx context.Context, before baseline) {
 	t.res.Changed, t.digests = before.changed(t.req.Dir, t.req.Files)
 	t.surplus, t.own = nil, nil
+	t.hidden, t.made = nil, nil
 	t.res.Surplus, t.uncompared = nil, ""
 	if t.req.Trees == nil || t.req.Command != "" {
 		return
@@ -58,11 +67,17 @@ func (t *attempt) compare(ctx context.Context, before baseline) {
 		switch {
 		case declares(own, file):
 			t.own = append(t.own, file)
+		case t.turned != nil && t.turned[file] == before.tree[file]:
+			t.made = append(t.made, file)
 		case !declares(t.req.Trees.Busy, file):
 			t.surplus = append(t.surplus, file)
 			t.res.Surplus = append(t.res.Surplus, t.req.relative(file))
 		}
 	}
+	t.hidden = slices.DeleteFunc(before.tree.Hidden(now), func(file string) bool {
+		return declares(own, file) || declares(t.req.Trees.Busy, file) ||
+			t.turned != nil && t.turned[file] == before.tree[file]
+	})
 	slices.Sort(t.res.Surplus)
 	t.res.Surplus = t.res.Surplus[:min(len(t.res.Surplus), maxSurplus)]
 }

@@ -120,7 +120,7 @@ func (e *taskEvidence) of(i int) event.Evidence {
 	}
 	seen := e.reviewed || e.s.isReviewedLightly(t.Wave)
 	if flaky != "" {
-		return asked(seen, event.Changed, "its check failed and passed on the same files: "+flaky)
+		return asked(seen, event.Changed, "its check is flaky, it failed and passed on the same files: "+flaky)
 	}
 	if len(p.Verify) > 0 && t.failedBefore() && t.Edited {
 		return row(event.Proven, kind, "")

@@ -36,7 +36,7 @@ func TestEvidence(t *testing.T) {
 		"it rests on others, reviewed":           "it passes only with changes to x that the task did not declare",
 		"it may rest on others":                  "it may pass only with changes to x that the task did not declare: too",
 		"no test ran":                            "no test ran: no tests to run",
-		"flaky":                                  "its check failed and passed on the same files: x",
+		"flaky":                                  "its check is flaky, it failed and passed on the same files: x",
 		"another file, no review":                "nobody looked at them",
 		"the same, nothing was changed":          "nothing was changed",
 		"nothing":                                "nothing was changed",

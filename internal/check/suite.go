@@ -20,7 +20,10 @@ type suite struct {
 // These are the test runners whose outputs are read.
 var suites = []suite{
 	{"go test -v", `(?m)^(?:=== RUN  |\{.*"Action":"run")`, ``},
-	{"go test", `(?m)^(?:ok  \t\S+\t(?:\(cached\)|[\d.]+s)(?:\tcoverage: .*)?|FAIL\t\S+.*)$`,
+	// Of the package in its folder it passes all output on, which ends in PASS.
+	{"go test of one package",
+		`(?m)^(?:PASS\n(?:coverage: .*\n)?ok  \t\S+\t[\d.]+s|FAIL\nexit status \d+\nFAIL\t.*)$`, ``},
+	{"go test", `(?m)^(?:ok  \t\S+\t(?:\(cached\)|[\d.]+s)(?:\tcoverage: .*)?|FAIL\t\S+\t[\d.]+s)$`,
 		`(?m)^(?:\?   \t\S+\t\[no test files\]|ok  \t.*\[no tests to run\]|testing: warning: no tests to run)$`},
 	{"pytest", `(?m)^=* ?\d+ (?:passed|failed|skipped|xfailed|xpassed|errors?)\b.* in [\d.]+s`,
 		`(?m)^(?:=* ?no tests ran\b|collected 0 items)`},

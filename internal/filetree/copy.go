@@ -100,7 +100,7 @@ func absolute(dir, path string) string {
 
 // restore writes the earlier version of a file of root into a copy. It follows no link out of the copy.
 func (s Store) restore(ctx context.Context, root string, to *os.Root, name string, state State) error {
-	if state == "" {
+	if state == "" || state.isIgnored() { // the contents of ignored files are not kept
 		return nil
 	}
 	at := filepath.FromSlash(name)

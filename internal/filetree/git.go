@@ -19,8 +19,12 @@ import (
 	"wavex/internal/proc"
 )
 
-// ignoredState marks a file or directory that git ignores, and whose content does not count.
-const ignoredState = State("ignored")
+// ignoredState marks a directory that git ignores, and whose content does not count. ignoredFile begins the state of
+// a file that git ignores, which is no part of the work.
+const (
+	ignoredState = State("ignored")
+	ignoredFile  = ignoredState + " "
+)
 
 // above names the place of the directory in its repository, with belowState and a path that is empty at the top. Names
 // of the tree that begin with it are of the .gitignore files above the directory. They do not change.
@@ -61,7 +65,11 @@ func gitTree(ctx context.Context, root string, env []string) (Tree, map[string]b
 	}
 	t, blobs := Tree{}, map[string]bool{}
 	for _, name := range splitNUL(ignored) {
-		t[strings.TrimSuffix(name, "/")] = ignoredState
+		if dir, is := strings.CutSuffix(name, "/"); is {
+			t[dir] = ignoredState
+		} else {
+			t[name] = ignoredFile
+		}
 	}
 	for _, entry := range splitNUL(files) { // "100644 ID 0\tNAME", or the name of a file that git does not know
 		about, name, tracked := strings.Cut(entry, "\t")

@@ -18,8 +18,8 @@ type Kind int
 
 // These are the kinds, those first that most likely decide about a check.
 const (
-	Test   Kind = iota // a test or its data
-	Setup              // settings, a build file, or a helper that test runners load by its name
+	Setup  Kind = iota // settings, a build file, or a helper that test runners load by its name: it chooses the tests
+	Test               // a test or its data
 	Other              // data, documents
 	Source             // a program
 )

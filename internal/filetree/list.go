@@ -33,11 +33,15 @@ func (l *Lister) First(ctx context.Context, root string, env []string) (t Tree, 
 	return t, inGit, cmp.Or(l.read(ctx, root, t), err)
 }
 
-// read sets the states of the files of a tree that have none.
+// read sets the states of the files of a tree that have none. A large ignored file is not read.
 func (l *Lister) read(ctx context.Context, root string, t Tree) error {
 	for name, state := range t {
-		if state == "" && ctx.Err() == nil {
-			t[name] = l.state(filepath.Join(root, filepath.FromSlash(name)))
+		most := int64(maxHashed)
+		if state == ignoredFile {
+			most = maxIgnored
+		}
+		if (state == "" || state == ignoredFile) && ctx.Err() == nil {
+			t[name] = state + l.state(filepath.Join(root, filepath.FromSlash(name)), most)
 		}
 	}
 	return context.Cause(ctx)
@@ -72,8 +76,8 @@ func walk(ctx context.Context, root string, env []string, was Tree, rules rules)
 			return nil, err
 		}
 		for _, name := range w.files {
-			if !out[name] {
-				w.t[name] = ""
+			if w.t[name] = ""; out[name] {
+				w.t[name] = ignoredFile
 			}
 		}
 		todo = slices.DeleteFunc(w.dirs, func(name string) bool { return out[name] })
@@ -118,6 +122,8 @@ func (w *walker) visit(at string, d fs.DirEntry, _ error) error {
 	case d.IsDir():
 	case state == "":
 		w.files = append(w.files, name)
+	case state.isIgnored():
+		w.t[name] = ignoredFile
 	default:
 		w.t[name] = ""
 	}

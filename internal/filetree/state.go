@@ -34,14 +34,17 @@ type version struct {
 	state   State
 }
 
-// maxHashed is the size of a file, in bytes, above which its size and time stand for its content.
-const maxHashed = 512 << 20
+// These are sizes in bytes, of a file and of one that git ignores, above which size and time stand for the content.
+const (
+	maxHashed  = 512 << 20
+	maxIgnored = 1 << 20
+)
 
 // settled is the time after which a file that changes gets other times than before.
 const settled = 100 * time.Millisecond
 
-// state returns the state of the file at an absolute path.
-func (l *Lister) state(path string) State {
+// state returns the state of the file at an absolute path. Above a size its size and time stand for its content.
+func (l *Lister) state(path string, most int64) State {
 	st, err := os.Lstat(path)
 	switch {
 	case err != nil: // it is not there, or a folder on the way is a file
@@ -51,7 +54,7 @@ func (l *Lister) state(path string) State {
 		return State(linkState + to)
 	case st.IsDir():
 		return directory
-	case st.Size() > maxHashed:
+	case st.Size() > most:
 		return State(fmt.Sprintf("large %d %d", st.Size(), st.ModTime().UnixNano()))
 	}
 	changed := changeTime(st)

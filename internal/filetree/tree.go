@@ -30,6 +30,9 @@ func (s State) Digest() string {
 	return ""
 }
 
+// isIgnored reports whether git ignores the file or directory.
+func (s State) isIgnored() bool { return strings.HasPrefix(string(s), string(ignoredState)) }
+
 // ID identifies the files of a tree.
 func (t Tree) ID() string {
 	sum := sha256.New()
@@ -60,7 +63,18 @@ func (t Tree) Changes(to Tree) Tree {
 // Edits returns Changes without the files that are ignored, before or now.
 func (t Tree) Edits(to Tree) Tree {
 	out := t.Changes(to)
-	maps.DeleteFunc(out, func(name string, is State) bool { return is == ignoredState || t[name] == ignoredState })
+	maps.DeleteFunc(out, func(name string, is State) bool { return is.isIgnored() || t[name].isIgnored() })
+	return out
+}
+
+// Hidden returns the ignored files in to that differ from t, sorted. They may be new.
+func (t Tree) Hidden(to Tree) (out []string) {
+	for name, is := range t.Changes(to) {
+		if is.isIgnored() && is != ignoredState {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 
