@@ -19,7 +19,7 @@ import (
 const (
 	largeIndex = 100 << 10 // bytes of git's index, of about 1,000 files: a checkout of fewer takes no time worth keeping
 	mostKept   = 8         // worktrees that the runs of a .loop keep
-	spareDisk  = 5 << 30   // bytes that stay free on the disk, else none is kept
+	spareDisk  = 2 << 30   // bytes that stay free on the disk, else none is kept
 )
 
 // isLarge reports whether a checkout of the repository takes long.
@@ -82,7 +82,7 @@ func (m *Manager) takeKept(ctx context.Context, t *tree) bool {
 		if err != nil || unlock == nil {
 			continue // a wavex works on that run
 		}
-		taken := m.takeFrom(ctx, path, t)
+		taken := m.takeFrom(ctx, run, t)
 		if unlock() == nil && taken {
 			return true
 		}
@@ -90,14 +90,14 @@ func (m *Manager) takeKept(ctx context.Context, t *tree) bool {
 	return false
 }
 
-// takeFrom is takeKept for one run, which is locked and has its state at a path.
-func (m *Manager) takeFrom(ctx context.Context, path string, t *tree) bool {
-	s, err := readState(path)
-	if err != nil || s == nil {
+// takeFrom is takeKept for one run, which is locked.
+func (m *Manager) takeFrom(ctx context.Context, run string, t *tree) bool {
+	s, err := readState(m.opts.Loop.Worktree(run, "json"))
+	if err != nil || s == nil || s.Run != run {
 		return false
 	}
 	for _, k := range keptTrees(s) {
-		from, to := m.opts.Loop.Worktree(s.Run, strconv.Itoa(k.ID)), m.treePathOf(t)
+		from, to := m.opts.Loop.Worktree(run, strconv.Itoa(k.ID)), m.treePathOf(t)
 		if m.opts.Setup.Run != "" && k.Integrates != t.Integrates {
 			continue
 		}
