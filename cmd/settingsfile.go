@@ -219,7 +219,7 @@ var classes = map[class]string{
 		"precheck review shape share-task-list wait-for-reset wall-clock wave-budget",
 	userOnly: "accept-assumptions agent auto-learn claude if-unfinished no-verify policy-allow policy-ask " +
 		"policy-ask-timeout policy-deny policy-edits policy-repeat prices report scenario sandbox sandbox-cache track " +
-		"trees trust webhook workers yes",
+		"trust webhook workers yes",
 	once: "accept-plan fix force fresh gaps interactive only params resume set spec-score task-list",
 }
 
