@@ -34,12 +34,10 @@ is here) and reports mistakes with their file, line and column, those of one
 kind together; --all prints each of a kind with many. For a plan
 that can run it shows the waves and the critical path, and warns of limits that
 cannot suffice, files that tasks of one wave share, and tasks without any check.
-If its tasks may work in worktrees, it says how much space these need.
 It says what the barriers between waves cost: how long the plan takes with
 waves, with --schedule eager, and at best, by the estimates (or with tasks of
 equal length). It says how a run can end at best, and why, and lists the
-commands that a run starts by itself. It starts nothing but git, which reads the
-sizes of the files, and writes nothing.
+commands that a run starts by itself. It starts and writes nothing.
 
 Exit status: 0 the plan can run, 2 it cannot.`,
 		Example: "  wavex check plan.json\n  wavex check plan.yaml --output json",

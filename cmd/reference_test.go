@@ -39,9 +39,8 @@ func TestReference(t *testing.T) {
 func commandPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("# Commands\n\n" + paragraph("The help of each command, as `wavex help --all COMMAND` prints it. This "+
-		"page is generated from it. Flags and exit codes that a command shares with [`wavex run`](#wavex-run) are "+
-		"explained there.") + "```text\n" + told(t, 0, "--help") + "```\n")
+	b.WriteString("# Commands\n\n" + paragraph("The help of each command. Flags and exit codes that a command shares "+
+		"with [`wavex run`](#wavex-run) are explained there.") + "```text\n" + told(t, 0, "--help") + "```\n")
 	run := told(t, 0, "help", "--all", "run")
 	for _, name := range commands(t) {
 		if name == "help" { // its text repeats that of the others
