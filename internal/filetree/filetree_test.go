@@ -292,3 +292,18 @@ func TestPutAtOnce(t *testing.T) {
 		all.Wait()
 	}
 }
+
+// A copy within the project, by a link, does not have itself.
+func TestCopyWithin(t *testing.T) {
+	t.Parallel()
+	dir, s := project(t, false, testrepo.Files{"a": "1", "tmp/c/b": "2"}), store(t)
+	testrepo.Must(t, os.Symlink("tmp", filepath.Join(dir, "link")))
+	to := filepath.Join(dir, "link", "c", "copy")
+	testrepo.Must(t, s.Copy(t.Context(), dir, to, nil))
+	if _, err := os.Stat(filepath.Join(to, "a")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(to, "tmp", "c")); err == nil {
+		t.Error("the copy has its own folder")
+	}
+}
