@@ -34,7 +34,8 @@ type truth struct {
 	surplus []string // changed files that are not declared, in the order of their names
 	left    files    // the files at the end, after the check
 	back    files    // the files that count when the task began
-	ignored bool     // the check passes only with changes to files that do not count
+	hidden  bool     // files changed that do not count
+	ignored bool     // the check passes only with these changes
 }
 
 // within reports whether one of some paths is a file, or a folder with it.
@@ -69,11 +70,12 @@ func (s *story) truth() truth {
 		declared = append(declared, s.outside(name))
 	}
 	var own, product, hidden []string
+	turned := back.diff(s.counted(edited))
 	for _, name := range back.diff(s.counted(left)) {
 		switch {
 		case within(declared, name):
 			own = append(own, name)
-		case !within(s.busy, name):
+		case !within(s.busy, name) && slices.Contains(turned, name): // else only the check changed it
 			t.surplus = append(t.surplus, name)
 			if !s.product[name] {
 				product = append(product, name)
@@ -118,6 +120,7 @@ func (s *story) truth() truth {
 	if !possible {
 		t.basis = "unknown"
 	}
+	t.hidden = len(hidden) > 0
 	t.ignored = t.basis == "proven" && !s.green(left.with(now.versions(hidden)).with(back.versions(reverted)))
 	return t
 }
@@ -317,6 +320,8 @@ func (s *story) judge(r runner.Result, want truth, runs int, c *tally) string {
 		c.count("honest")
 	}
 	switch {
+	case want.ignored && bad(got): // it is right
+		return ""
 	case good(want.basis) && bad(got):
 		c.count("false rests") // as outside of a repository, where make takes an old output for up to date
 		return ""
@@ -331,7 +336,7 @@ func (s *story) judge(r runner.Result, want truth, runs int, c *tally) string {
 	}
 	most := map[string]int{"red": 3, "nothing": 2, "doubt": 4, "kept": 2, "proven": 2,
 		"rests": 4 + max(1, bits.Len(uint(len(want.surplus)))-1)}[got]
-	if len(want.surplus) > 0 && (got == "kept" || got == "proven") {
+	if (want.hidden || len(want.surplus) > 0) && (got == "kept" || got == "proven") {
 		most = map[string]int{"kept": 3, "proven": 4}[got]
 	}
 	if runs > most {
