@@ -28,6 +28,12 @@ func (t *attempt) control(ctx context.Context, before baseline) error {
 		t.res.Doubt = t.uncompared
 		return t.confirm(ctx, before)
 	}
+	for _, file := range t.hidden {
+		if t.now[file] == "" { // its content is not kept
+			t.res.Rests, t.res.Doubt = []string{t.req.relative(file)}, "git ignores a file that was removed"
+			return nil
+		}
+	}
 	t.observe("checking", "without the changes that the task did not declare")
 	began := time.Now()
 	green, err := t.green(ctx, before, surplus)
@@ -72,7 +78,12 @@ func (t *attempt) confirm(ctx context.Context, before baseline) error {
 			break
 		}
 		t.observe("checking", "without the work, which they did not read")
-		if green, _ := t.green(ctx, before, slices.Concat(t.surplus, t.own)); green {
+		green, err := t.green(ctx, before, slices.Concat(t.surplus, t.own))
+		if err != nil {
+			t.res.Doubt = err.Error()
+			break
+		}
+		if green {
 			t.unread = false
 			for i := range t.res.Checks {
 				t.res.Checks[i].Flaky = true

@@ -34,7 +34,8 @@ type truth struct {
 	surplus []string // changed files that are not declared, in the order of their names
 	left    files    // the files at the end, after the check
 	back    files    // the files that count when the task began
-	hidden  bool     // files changed that do not count
+	hidden  int      // changed files that do not count
+	unread  bool     // the check reads no changed file that counts
 	ignored bool     // the check passes only with these changes
 }
 
@@ -120,7 +121,9 @@ func (s *story) truth() truth {
 	if !possible {
 		t.basis = "unknown"
 	}
-	t.hidden = len(hidden) > 0
+	t.hidden = len(hidden)
+	_, _, read := ask(left, s.under, s.command, s.mode)
+	t.unread = !slices.ContainsFunc(slices.Concat(t.surplus, own), func(name string) bool { return read[name] })
 	t.ignored = t.basis == "proven" && !s.green(left.with(now.versions(hidden)).with(back.versions(reverted)))
 	return t
 }
@@ -335,9 +338,12 @@ func (s *story) judge(r runner.Result, want truth, runs int, c *tally) string {
 		}
 	}
 	most := map[string]int{"red": 3, "nothing": 2, "doubt": 4, "kept": 2, "proven": 2,
-		"rests": 4 + max(1, bits.Len(uint(len(want.surplus)))-1)}[got]
-	if (want.hidden || len(want.surplus) > 0) && (got == "kept" || got == "proven") {
+		"rests": 4 + max(1, bits.Len(uint(len(want.surplus)+want.hidden))-1)}[got]
+	switch {
+	case (want.hidden > 0 || len(want.surplus) > 0) && (got == "kept" || got == "proven"):
 		most = map[string]int{"kept": 3, "proven": 4}[got]
+	case want.unread && got == "proven": // chance may have done it: twice more without the work
+		most = 4
 	}
 	if runs > most {
 		return fmt.Sprintf("%s after %d runs of the check, want %d", got, runs, most)

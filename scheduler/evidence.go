@@ -73,6 +73,8 @@ func (s *State) criterionEvidence(c *event.Criterion) event.Evidence {
 		r.Basis, r.Why = event.Unproven, "is not met: "+c.Text
 	case c.Check == "":
 		r.Basis = event.Judged
+	case c.Flaky:
+		r.Basis, r.Why = event.Changed, "its check is flaky, it failed and passed on the same files: "+c.Text
 	case c.WasUnmet, s.unmeasured:
 		r.Basis = event.Proven
 	default:

@@ -83,6 +83,8 @@ func TestEvidence(t *testing.T) {
 			"C-1 proven, a unproven"},
 		"a criterion that failed, edited": {criterion, edited, true,
 			"", "C-1 proven, a proven"},
+		"a flaky criterion that failed, edited": {criterion, edited, true,
+			"", "C-1 changed, a kept"},
 		"its own criterion, that failed": {own, runner.Result{}, true, "",
 			"a/C-1 proven, a proven"},
 		"its own criterion, that held": {own, runner.Result{}, false, "",
@@ -105,6 +107,7 @@ func TestEvidence(t *testing.T) {
 				e := event.CriteriaEnded{Round: round}
 				for _, k := range s.Criteria {
 					k.Met, k.Check, k.Verification = met, "x", event.ExecutionOutput
+					k.Flaky = met && strings.HasPrefix(name, "a flaky criterion")
 					e.Criteria = append(e.Criteria, k)
 				}
 				apply(event.CriteriaStarted{Round: round, Before: before})

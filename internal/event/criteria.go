@@ -23,6 +23,7 @@ type Criterion struct {
 	Task         string `json:"task,omitempty"` // the task of the criterion; "": the plan
 	Text         string `json:"text"`
 	Met          bool   `json:"met"`
+	Flaky        bool   `json:"flaky,omitempty"`    // its check failed and passed on the same files
 	Verification string `json:"verification"`       // the kind of evidence
 	Evidence     string `json:"evidence,omitempty"` // bounded: head and tail of an output, or a judge's quote and reason
 	Digest       string `json:"digest,omitempty"`   // sha256 of the whole evidence, hex

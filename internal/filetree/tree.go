@@ -67,9 +67,12 @@ func (t Tree) Edits(to Tree) Tree {
 	return out
 }
 
-// Hidden returns the ignored files in to that differ from t, sorted. They may be new.
+// Hidden returns the ignored files in to that differ from t, sorted. They may be new, or gone.
 func (t Tree) Hidden(to Tree) (out []string) {
 	for name, is := range t.Changes(to) {
+		if is == "" {
+			is = t[name]
+		}
 		if is.isIgnored() && is != ignoredState {
 			out = append(out, name)
 		}

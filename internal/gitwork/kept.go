@@ -2,7 +2,11 @@ package gitwork
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,13 +17,12 @@ import (
 	"wavex/internal/safefile"
 )
 
-// This file hands worktrees from a run to the next one of the same .loop, so that a large checkout and the results of
-// setup are made once. Clean removes them.
+// This file hands worktrees from a run to the next one of the same .loop, so that a large checkout is made once. Only the
+// files of git stay: others may contain the path of the worktree, or be of an agent. Clean removes them.
 
 const (
 	largeIndex = 100 << 10 // bytes of git's index, of about 1,000 files: a checkout of fewer takes no time worth keeping
 	mostKept   = 8         // worktrees that the runs of a .loop keep
-	spareDisk  = 2 << 30   // bytes that stay free on the disk, else none is kept
 )
 
 // isLarge reports whether a checkout of the repository takes long.
@@ -28,10 +31,27 @@ func (m *Manager) isLarge() bool {
 	return err == nil && info.Size() >= largeIndex
 }
 
-// keepsTrees reports whether the worktrees of the run stay for the next one. Submodules know the path of theirs.
+// keepsTrees reports whether the worktrees of the run stay for the next one. Submodules know the path of theirs, and a
+// sparse checkout has files of its own.
 func (m *Manager) keepsTrees() bool {
 	free, _, known := exhaustion.DiskFree(string(m.opts.Loop))
-	return (m.isLarge() || m.opts.Setup.Run != "") && len(m.checkout.submodules) == 0 && (!known || free > spareDisk)
+	return m.isLarge() && len(m.checkout.submodules) == 0 && !isTrue(m.settings.value("core.sparsecheckout")) &&
+		(!known || free > m.opts.SpareDisk)
+}
+
+// filesKey identifies what the files of a checkout are made with, besides the commit: git's settings and attributes.
+func (m *Manager) filesKey() string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(m.settings)) {
+		for _, part := range []string{"core.", "filter.", "lfs.", "working-tree"} {
+			if strings.HasPrefix(name, part) {
+				fmt.Fprintf(sum, "%s %q\n", name, m.settings[name])
+			}
+		}
+	}
+	text, _ := safefile.Read(filepath.Join(m.checkout.common, "info", "attributes"), maxState) // usually there are none
+	sum.Write(text)
+	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // keepTrees removes the worktrees that belong to no task and that no later run gets.
@@ -98,20 +118,23 @@ func (m *Manager) takeFrom(ctx context.Context, run string, t *tree) bool {
 	}
 	for _, k := range keptTrees(s) {
 		from, to := m.opts.Loop.Worktree(run, strconv.Itoa(k.ID)), m.treePathOf(t)
-		if m.opts.Setup.Run != "" && k.Integrates != t.Integrates {
-			continue
-		}
 		s.Trees = slices.DeleteFunc(s.Trees, func(other *tree) bool { return other == k })
 		if _, err := os.Lstat(to); err == nil && m.lockAndRemoveTree(ctx, to) != nil {
 			return false
 		}
-		if m.ownAdminDir(from) != k.Admin || safefile.Rename(from, to) != nil {
+		own := m.ownAdminDir(from) == k.Admin
+		if own && s.FilesKey != m.state.FilesKey {
+			_ = m.lockAndRemoveTree(ctx, from) // else clean does it
 			continue
 		}
-		t.Admin, t.Base, t.Setup = k.Admin, k.Base, k.Setup
+		if !own || safefile.Rename(from, to) != nil {
+			continue
+		}
+		t.Admin, t.Base = k.Admin, k.Base
 		if m.namePath(t) == nil && s.save(m.opts.Loop, false) == nil {
 			return true
 		}
 	}
+	_ = s.save(m.opts.Loop, false) // else the next run tries them again
 	return false
 }

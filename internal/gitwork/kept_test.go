@@ -12,50 +12,49 @@ import (
 	"wavex/runner"
 )
 
-// The next run of a project gets the worktrees of the last one with what setup made there, also after new commits, and
-// not those of a run that is under way. Clean removes them.
+// largeFiles are those of a repository whose checkout takes long.
+func largeFiles(more files) files {
+	for i := range 1500 {
+		more[fmt.Sprintf("d%d/a-file-of-many-%d", i/100, i)] = fmt.Sprint(i, "\n")
+	}
+	return more
+}
+
+// The next run of a project gets the worktrees of the last one, without files that git ignores and with a setup of its
+// own, but not those of a run that is under way, nor after git makes files in another way. Clean removes them.
 func TestKeptForTheNextRun(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t, files{".gitignore": "made\n", "a": "1\n"})
-	before := r.userFingerprint()
-	begin := func(run string) *Manager {
+	r := newRepo(t, largeFiles(files{".gitignore": "made\n", "a": "1\n"}))
+	inode := map[string]os.FileInfo{}
+	session := func(run string) *Manager {
 		o := r.options(run)
-		o.Setup.Run = "echo . >>made"
-		return r.open(o)
-	}
-	pair := func(m *Manager, made string) {
-		t.Helper()
-		task := m.opts.Run
-		see := func(dir string) {
-			equal(t, "made in "+dir, r.content(dir)["made"], made)
-			equal(t, "left of other tasks", r.content(dir)["left"], "")
-			r.write(dir, files{"left": task, "made": ""})
-			r.write(dir, files{"made": made})
-		}
-		r.ask(m, runner.Request{Task: "x", Attempt: 1}, func(dir string, _ runner.Request) error {
-			r.ask(m, runner.Request{Task: "y", Attempt: 1}, func(dir string, _ runner.Request) error {
-				see(dir)
-				return nil
+		o.Setup.Run = "pwd >>made"
+		m := r.open(o)
+		for _, task := range []string{"x", "y"} {
+			r.attempt(m, task, func(dir string, _ runner.Request) error {
+				equal(t, "the files in "+run, r.content(dir)["made"]+r.content(dir)["left"], dir+"\n")
+				r.write(dir, files{task: "1\n"})
+				var err error
+				inode[run], err = os.Stat(filepath.Join(dir, "d3", "a-file-of-many-300"))
+				return err
 			})
-			see(dir)
-			return nil
-		})
-		r.integrate(m, 1, "x", "y: test -e left")
+			must(t, m.Release(t.Context(), task))
+		}
+		return m
 	}
-	first := begin("r1")
-	pair(first, ".\n")
-	other := begin("r2") // beside the first one, which has its worktrees
-	pair(other, ".\n")
+	first := session("r1")
+	other := session("r2") // beside the first one, which has its worktree
 	must(t, first.Close(t.Context()))
-	equal(t, "kept of r1", r.worktreeFolders("r1"), "[r1.1 r1.2 r1.3]")
-
-	third := begin("r3")
-	pair(third, ".\n")
+	equal(t, "kept of r1", r.worktreeFolders("r1"), "[r1.1]")
+	third := session("r3")
 	equal(t, "left of r1", r.worktreeFolders("r1"), "[]")
-	equal(t, "worktrees of r3", r.worktreeFolders("r3"), "[r3.1 r3.2 r3.3]")
+	equal(t, "the file is that of r1, of r2", []bool{os.SameFile(inode["r1"], inode["r3"]),
+		os.SameFile(inode["r2"], inode["r3"])}, []bool{true, false})
 	must(t, third.Close(t.Context()))
 	must(t, other.Close(t.Context()))
-	equal(t, "registered", len(splitLines(r.git("worktree", "list"))), 7)
+	r.git("config", "core.autocrlf", "input")
+	must(t, session("r4").Close(t.Context()))
+	equal(t, "left of r3", r.worktreeFolders("r3"), "[]")
 
 	_, err := Clean(t.Context(), r.dir, "", false)
 	must(t, err)
@@ -63,17 +62,12 @@ func TestKeptForTheNextRun(t *testing.T) {
 	left, err := filepath.Glob(loop.In(r.dir).Worktree("*", "[0-9]*"))
 	must(t, err)
 	equal(t, "left after clean", left, "[]")
-	r.untouched(before)
 }
 
 // While the worktree of a task is made in a large repository, the next task gets one that becomes free.
 func TestFreeWhileAnotherIsMade(t *testing.T) {
 	t.Parallel()
-	large := files{".gitattributes": "slow filter=wait\n", "slow": "1\n"}
-	for i := range 1500 {
-		large[fmt.Sprintf("d%d/a-file-of-many-%d", i/100, i)] = fmt.Sprint(i, "\n")
-	}
-	r := newRepo(t, large)
+	r := newRepo(t, largeFiles(files{".gitattributes": "slow filter=wait\n", "slow": "1\n"}))
 	open := filepath.Join(t.TempDir(), "open")
 	r.git("config", "filter.wait.smudge", "until test -e '"+open+"'; do sleep 0.01; done; cat")
 	must(t, os.WriteFile(open, nil, 0o600))

@@ -49,6 +49,9 @@ type Options struct {
 	// the machine, and removes lost work from Record.Work.
 	Record *Record
 
+	// SpareDisk is the number of bytes that must be free on the disk of Loop when worktrees are kept for the next run.
+	SpareDisk uint64
+
 	allVisible bool // for tests: gitMayHold's
 
 	// Own lists absolute paths of files that are no work: the plan, and the outputs of wavex. They do not make the

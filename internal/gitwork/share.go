@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"wavex/internal/lazyregexp"
 	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 )
@@ -84,31 +83,15 @@ func (m *Manager) addShares(ctx context.Context, t *tree) error {
 	return nil
 }
 
-// packageManager matches setup commands that install the packages of lockFiles.
-var packageManager = lazyregexp.New(`\b(npm|pnpm|yarn|bun|deno|pip3?|uv|poetry|pipenv|conda|bundle|composer|cargo|` +
-	`mix|mvn|gradlew?|dotnet|swift|go (mod|get|install))\b`)
-
-// lockFiles has the names of the files by which package managers know their packages, as patterns.
-var lockFiles = []string{"package.json", "package-lock.json", "npm-shrinkwrap.json", ".npmrc", "pnpm-*.yaml",
-	"yarn.lock", ".yarnrc*", "bun.lock*", "deno.*", "*requirements*.txt", "*constraints*.txt", "pyproject.toml",
-	"setup.py", "setup.cfg", "poetry.lock", "uv.lock", "Pipfile*", "environment.y*ml", "Gemfile*", "*.gemspec",
-	"composer.*", "Cargo.*", "mix.*", "pom.xml", "*.gradle*", "gradle.*", "*.*proj", "packages.lock.json", "Package.*",
-	"go.mod", "go.sum", "go.work*"}
-
 // setupOf identifies the setup of a worktree: the command, and the contents of the files after whose change it runs
-// again.
+// again, or else the commit.
 func (m *Manager) setupOf(ctx context.Context, t *tree) (string, error) {
 	files, err := t.Base, error(nil)
-	find := []string{"ls-files", "-s", "-z", "--"}
-	for _, pattern := range m.opts.Setup.When {
-		find = append(find, ":(top,glob)"+m.repoPath(pattern))
-	}
-	if len(m.opts.Setup.When) == 0 && packageManager().MatchString(m.opts.Setup.Run) {
-		for _, pattern := range lockFiles {
-			find = append(find, ":(top,glob)**/"+pattern)
+	if len(m.opts.Setup.When) > 0 {
+		find := []string{"ls-files", "-s", "-z", "--"}
+		for _, pattern := range m.opts.Setup.When {
+			find = append(find, ":(top,glob)"+m.repoPath(pattern))
 		}
-	}
-	if len(find) > 4 {
 		files, err = m.gitIn(t).output(ctx, find...)
 	}
 	sum := sha256.Sum256([]byte(m.opts.Setup.Run + "\x00" + files))

@@ -280,10 +280,10 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 	if t.Admin != "" {
 		err = m.repairTree(ctx, t)
 	}
-	added := errors.Is(err, errTreeGone)
+	added, taken := errors.Is(err, errTreeGone), false
 	if added {
 		t.Setup = ""
-		if m.takeKept(ctx, t) {
+		if taken = m.takeKept(ctx, t); taken {
 			added, err = false, nil
 		} else {
 			err = m.addTree(ctx, t)
@@ -317,7 +317,7 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 		clean := []string{"clean", "-ffdxq"}
 		if m.opts.Setup.Clean {
 			t.Setup = ""
-		} else if m.opts.Setup.Run != "" {
+		} else if m.opts.Setup.Run != "" && !taken {
 			clean[1] = "-ffdq" // keep ignored files: Setup made them
 		}
 		if err := g.run(ctx, clean...); err != nil {

@@ -223,7 +223,7 @@ type Settings struct {
 type Setup struct {
 	Run string `json:"run,omitempty"` // shell command; "": nothing is prepared
 	// When has patterns of files of the project, as of git's glob. Run runs again after one has changed; without
-	// patterns, after a lock file of the package manager that it names, or else after each commit.
+	// patterns, after each commit.
 	When  []string `json:"when,omitempty"`
 	Clean bool     `json:"clean,omitempty"` // no ignored file survives, and so Run runs for each task
 }

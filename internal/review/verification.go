@@ -100,7 +100,7 @@ func (h *Coordinator) runCriterion(ctx context.Context, dir string, it *criterio
 		return // interrupted, and so is the whole verification
 	}
 	e := got[0]
-	it.Met = e.Passed
+	it.Met, it.Flaky = e.Passed, e.Flaky
 	it.Check, it.ExitCode, it.Duration = e.Check, e.ExitCode, e.Duration
 	it.Evidence, it.Digest = strings.TrimSpace(e.Output+"\n"+e.Reason), e.Digest
 	switch {

@@ -156,13 +156,16 @@ func gitworkOptions(p *plan.Plan, c event.Config) gitwork.Options {
 	return gitwork.Options{
 		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: string(c.Isolation), Width: width,
 		Share: p.Share, Writes: declaredWrites(p), Tasks: tasks, Setup: p.Setup,
-		Protect: p.ProtectBranches, NoVerify: c.NoVerify,
+		Protect: p.ProtectBranches, NoVerify: c.NoVerify, SpareDisk: spareDisk,
 		Push: c.Deliver == "push",
 		Env:  os.Environ(), Now: time.Now, Own: append([]string{planfile.AbsPath(p)}, c.Outputs...),
 		Subject: func(id string) string { return subject(p, id) },
 		Title:   redactSecrets(p.Name), BodyFile: c.Loop.Run(c.Run, loop.PullRequest),
 	}
 }
+
+// spareDisk is gitwork.Options.SpareDisk.
+const spareDisk = 2 << 30
 
 // declaredWrites returns the files that tasks will write, relative to the project.
 func declaredWrites(p *plan.Plan) []string {
