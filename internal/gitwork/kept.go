@@ -17,8 +17,8 @@ import (
 	"wavex/internal/safefile"
 )
 
-// This file hands worktrees from a run to the next one of the same .loop, so that a large checkout is made once. Only the
-// files of git stay: others may contain the path of the worktree, or be of an agent. Clean removes them.
+// This file hands worktrees from a run to the next one of the same .loop, so that a large checkout is made once. Only
+// the files of git stay: others may contain the path of the worktree, or be of an agent. Clean removes them.
 
 const (
 	largeIndex = 100 << 10 // bytes of git's index, of about 1,000 files: a checkout of fewer takes no time worth keeping
@@ -39,7 +39,7 @@ func (m *Manager) keepsTrees() bool {
 		(!known || free > m.opts.SpareDisk)
 }
 
-// filesKey identifies what the files of a checkout are made with, besides the commit: git's settings and attributes.
+// filesKey identifies how the files of a commit are made: the settings and attributes of git.
 func (m *Manager) filesKey() string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(m.settings)) {
