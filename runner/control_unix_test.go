@@ -174,14 +174,3 @@ func TestDoubt(t *testing.T) {
 		})
 	}
 }
-
-// A pass may rest on the removal of a file that git ignores: its content is not kept.
-func TestControlOfARemovedIgnoredFile(t *testing.T) {
-	t.Parallel()
-	b, _ := words(t, "rm a.log; echo echo two > words.sh", true)
-	must(os.WriteFile(filepath.Join(b.dir, "a.log"), nil, 0o600))
-	b.req.Checks = []plan.Check{{Run: "test ! -e a.log && sh words_test.sh"}}
-	if r := b.attempt(t.Context()); r.Outcome != runner.Done || strings.Join(r.Rests, " ") != "a.log" || r.Doubt == "" {
-		t.Errorf("%s: rests on %q; doubt %q", r.Outcome, r.Rests, r.Doubt)
-	}
-}

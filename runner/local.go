@@ -111,6 +111,7 @@ type attempt struct {
 	turned     filetree.Tree     // the same after the turn
 	uncompared string            // why the files were not compared
 	unread     bool              // the checks opened no changed file
+	hiddenRead bool              // they opened a changed file that git ignores
 }
 
 func (t *attempt) run(ctx context.Context) classification {
@@ -262,9 +263,9 @@ func arePresent(files []plan.File, digests map[string]string) bool {
 func (t *attempt) runChecks(ctx context.Context, before baseline, again bool) (checks []check.Evidence, stop error) {
 	at := t.place()
 	at.Once, at.Suites = !again, before.Suites
-	seen := t.watch(before)
+	seen, hidden := t.watch(before), t.watchHidden()
 	checks, stop = at.Run(ctx, t.req.Checks)
-	t.unread = !seen()
+	t.unread, t.hiddenRead = !seen(), hidden()
 	for i := range checks { // the verdict quotes the checks
 		c := &checks[i]
 		if c.Check = t.redact(c.Check); !c.Passed {

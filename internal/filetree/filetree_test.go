@@ -307,3 +307,21 @@ func TestCopyWithin(t *testing.T) {
 		t.Error("the copy has its own folder")
 	}
 }
+
+// A folder that has nothing but ignored files is not ignored itself: a new file in it counts, and none of the others is
+// gone.
+func TestFolderOfIgnoredFiles(t *testing.T) {
+	t.Parallel()
+	dir, l, s := project(t, true, testrepo.Files{".gitignore": "*.o\n", "a": "1"}), &filetree.Lister{}, store(t)
+	testrepo.Files{"fix/a.o": "1"}.Write(t, dir)
+	was, inGit, err := l.First(t.Context(), dir, s.Env)
+	testrepo.Must(t, err)
+	s.Keep(dir, was, inGit, func([]byte) bool { return false })
+	if got := changes(t, l, s, dir, was); got != "" {
+		t.Errorf("changed %q", got)
+	}
+	testrepo.Files{"fix/helper.sh": "1"}.Write(t, dir)
+	if got := changes(t, l, s, dir, was); got != "+fix/helper.sh" {
+		t.Errorf("changed %q", got)
+	}
+}

@@ -64,9 +64,13 @@ func gitTree(ctx context.Context, root string, env []string) (Tree, map[string]b
 		return nil, nil
 	}
 	t, blobs := Tree{}, map[string]bool{}
-	for _, name := range splitNUL(ignored) {
+	names := splitNUL(ignored)
+	for i, name := range names {
 		if dir, is := strings.CutSuffix(name, "/"); is {
-			t[dir] = ignoredState
+			// git also names a folder that holds nothing but ignored files, and then the files
+			if i+1 == len(names) || !strings.HasPrefix(names[i+1], name) {
+				t[dir] = ignoredState
+			}
 		} else {
 			t[name] = ignoredFile
 		}

@@ -33,12 +33,12 @@ func (l *Lister) First(ctx context.Context, root string, env []string) (t Tree, 
 	return t, inGit, cmp.Or(l.read(ctx, root, t), err)
 }
 
-// read sets the states of the files of a tree that have none. A large ignored file is not read.
+// read sets the states of the files of a tree that have none. An ignored file is not read.
 func (l *Lister) read(ctx context.Context, root string, t Tree) error {
 	for name, state := range t {
 		most := int64(maxHashed)
 		if state == ignoredFile {
-			most = maxIgnored
+			most = -1
 		}
 		if (state == "" || state == ignoredFile) && ctx.Err() == nil {
 			t[name] = state + l.state(filepath.Join(root, filepath.FromSlash(name)), most)

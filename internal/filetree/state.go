@@ -34,11 +34,9 @@ type version struct {
 	state   State
 }
 
-// These are sizes in bytes, of a file and of one that git ignores, above which size and time stand for the content.
-const (
-	maxHashed  = 512 << 20
-	maxIgnored = 1 << 20
-)
+// maxHashed is the size of a file, in bytes, above which its size and time stand for its content; of a file that git
+// ignores they always do.
+const maxHashed = 512 << 20
 
 // settled is the time after which a file that changes gets other times than before.
 const settled = 100 * time.Millisecond

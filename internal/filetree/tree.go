@@ -30,6 +30,16 @@ func (s State) Digest() string {
 	return ""
 }
 
+// Ignored returns the ignored files and directories of a tree.
+func (t Tree) Ignored() (out []string) {
+	for name, state := range t {
+		if state.isIgnored() {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // isIgnored reports whether git ignores the file or directory.
 func (s State) isIgnored() bool { return strings.HasPrefix(string(s), string(ignoredState)) }
 
@@ -67,12 +77,9 @@ func (t Tree) Edits(to Tree) Tree {
 	return out
 }
 
-// Hidden returns the ignored files in to that differ from t, sorted. They may be new, or gone.
+// Hidden returns the ignored files in to that differ from t, sorted. They may be new.
 func (t Tree) Hidden(to Tree) (out []string) {
 	for name, is := range t.Changes(to) {
-		if is == "" {
-			is = t[name]
-		}
 		if is.isIgnored() && is != ignoredState {
 			out = append(out, name)
 		}

@@ -98,7 +98,6 @@ func (m *Manager) findCheckout(ctx context.Context) (err error) {
 		return err
 	}
 	m.useGit(m.g.withSync(m.settings, m.checkout.version))
-	m.state.FilesKey = m.filesKey()
 	return nil
 }
 

@@ -123,7 +123,7 @@ func (m *Manager) takeFrom(ctx context.Context, run string, t *tree) bool {
 			return false
 		}
 		own := m.ownAdminDir(from) == k.Admin
-		if own && s.FilesKey != m.state.FilesKey {
+		if own && s.FilesKey != m.filesKey() {
 			_ = m.lockAndRemoveTree(ctx, from) // else clean does it
 			continue
 		}
@@ -131,10 +131,21 @@ func (m *Manager) takeFrom(ctx context.Context, run string, t *tree) bool {
 			continue
 		}
 		t.Admin, t.Base = k.Admin, k.Base
-		if m.namePath(t) == nil && s.save(m.opts.Loop, false) == nil {
+		if m.namePath(t) == nil && m.forgetFlags(ctx, t) == nil && s.save(m.opts.Loop, false) == nil {
 			return true
 		}
 	}
 	_ = s.save(m.opts.Loop, false) // else the next run tries them again
 	return false
+}
+
+// forgetFlags makes git look at all files of a worktree again, if an agent has told it not to look at some.
+func (m *Manager) forgetFlags(ctx context.Context, t *tree) error {
+	all, err := m.gitIn(t).output(ctx, "ls-files", "-v", "-z")
+	for _, entry := range splitNUL(all) {
+		if tag := entry[:1]; tag == "S" || tag != strings.ToUpper(tag) {
+			return safefile.Remove(filepath.Join(t.Admin, "index"))
+		}
+	}
+	return err
 }

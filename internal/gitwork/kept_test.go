@@ -52,6 +52,17 @@ func TestKeptForTheNextRun(t *testing.T) {
 		os.SameFile(inode["r2"], inode["r3"])}, []bool{true, false})
 	must(t, third.Close(t.Context()))
 	must(t, other.Close(t.Context()))
+	// An agent makes git blind for a file.
+	at := filepath.Join(loop.In(r.dir).Worktree("r3", "1"))
+	r.gitIn(at, "update-index", "--skip-worktree", "a")
+	r.write(at, files{"a": "evil\n"})
+	blind := r.open(r.options("blind"))
+	r.attempt(blind, "x", func(dir string, _ runner.Request) error {
+		equal(t, "a after a blind run", r.content(dir)["a"], "1\n")
+		r.write(dir, files{"b": "1\n"})
+		return nil
+	})
+	must(t, blind.Close(t.Context()))
 	r.git("config", "core.autocrlf", "input")
 	must(t, session("r4").Close(t.Context()))
 	equal(t, "left of r3", r.worktreeFolders("r3"), "[]")

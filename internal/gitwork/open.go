@@ -194,6 +194,7 @@ func (m *Manager) open(ctx context.Context, session bool) error {
 	case old == nil:
 		if err = m.removeKilledProbes(ctx); err == nil {
 			err = m.chooseMode(ctx)
+			m.state.FilesKey = m.filesKey()
 		}
 	case m.state.Mode == Worktree:
 		err = m.reopenTrees(ctx)

@@ -358,6 +358,9 @@ func (m *Manager) reopenTrees(ctx context.Context) error {
 	if err := m.restore(ctx); err != nil {
 		return err
 	}
+	if m.state.FilesKey != m.filesKey() {
+		m.state.FilesKey = ""
+	}
 	if m.state.Overlay { // of an earlier version: RUN.ID.overlay/upper has the edits of a killed attempt
 		for _, t := range m.state.Trees {
 			t.Admin, t.Used = "", false

@@ -26,7 +26,7 @@ type savedState struct {
 	Dirty   bool   `json:"dirty,omitempty"`   // there were uncommitted changes
 	Overlay bool   `json:"overlay,omitempty"` // the worktrees were overlay mounts of an earlier version
 	Temp    string `json:"temp,omitempty"`    // folder of the slots' TMPDIRs
-	// FilesKey is the filesKey of the last session.
+	// FilesKey is the filesKey of all sessions; "": they differ.
 	FilesKey string `json:"files_key,omitempty"`
 	// Programs are the digests of the files in which git found programs to run when the last session began, by path.
 	Programs map[string]string  `json:"programs,omitempty"`
