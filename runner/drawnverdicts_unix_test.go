@@ -342,7 +342,7 @@ func (s *story) judge(r runner.Result, want truth, runs int, c *tally) string {
 	switch {
 	case (want.hidden > 0 || len(want.surplus) > 0) && (got == "kept" || got == "proven"):
 		most = map[string]int{"kept": 3, "proven": 4}[got]
-	case want.unread && got == "proven": // chance may have done it: twice more without the work
+	case (want.unread || len(s.product) > 0) && got == "proven": // chance may have done it: twice more without the work
 		most = 4
 	}
 	if runs > most {
