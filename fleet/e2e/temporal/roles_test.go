@@ -21,6 +21,7 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/claude"
 	"wavex/internal/event"
+	"wavex/internal/filetree"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
@@ -83,7 +84,8 @@ func newWorker(p *place, mark string, a runner.Agent) *worker.Worker {
 	return worker.New(worker.Options{Name: p.Name, Key: p.key(), Dir: p.Dir, Mark: mark, Release: "test",
 		Env: os.Environ(), Allow: []string{p.Bare}, Warn: warn,
 		Local: func(_ *wire.Request, _ loop.Dir, observe func(runner.Observation)) (*runner.Local, error) {
-			host := runner.Host{Env: proc.Inherit(os.Environ(), nil), Rehearsal: true, Observe: observe}
+			host := runner.Host{Env: proc.Inherit(os.Environ(), nil), Rehearsal: true, Observe: observe,
+				Lister: &filetree.Lister{}}
 			if a != nil {
 				return &runner.Local{Host: host, Agent: a}, nil
 			}
