@@ -54,8 +54,8 @@ func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
 		return baseline{}, nil
 	}
 	data, err := safefile.Read(t.req.Baseline, maxBaseline) // "" does not exist
-	if errors.Is(err, fs.ErrNotExist) {
-		return t.newBaseline().measure(ctx, t, true)
+	if errors.Is(err, fs.ErrNotExist) { // with a worker that was killed; then the files may have work by now
+		return t.newBaseline().measure(ctx, t, t.req.Turn == nil && t.req.WIP == "")
 	} else if err != nil {
 		return baseline{}, fmt.Errorf("reading the digests of the declared files: %w", err)
 	}
