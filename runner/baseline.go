@@ -54,7 +54,8 @@ func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
 		return baseline{}, nil
 	}
 	data, err := safefile.Read(t.req.Baseline, maxBaseline) // "" does not exist
-	if errors.Is(err, fs.ErrNotExist) { // with a worker that was killed; then the files may have work by now
+	if errors.Is(err, fs.ErrNotExist) {
+		// A worker that was killed leaves work, and takes the base with it.
 		return t.newBaseline().measure(ctx, t, t.req.Turn == nil && t.req.WIP == "")
 	} else if err != nil {
 		return baseline{}, fmt.Errorf("reading the digests of the declared files: %w", err)
