@@ -174,3 +174,15 @@ func TestDoubt(t *testing.T) {
 		})
 	}
 }
+
+// An attempt with the work of a lost one, and without the base of that, changed the files that the turn had changed.
+func TestTurnWithoutABase(t *testing.T) {
+	t.Parallel()
+	b, _ := words(t, "exit 1", true)
+	b.req.Files, b.req.Checks = nil, []plan.Check{{Run: "true"}}
+	b.req.Turn = &runner.Turn{Result: runner.Result{Outcome: runner.Done, Surplus: []string{"words.sh"}}}
+	r := b.attempt(t.Context())
+	if r.Outcome != runner.Done || !r.Edited() || r.Doubt == "" {
+		t.Errorf("%s %q: edited %v, doubt %q", r.Outcome, r.Reason, r.Edited(), r.Doubt)
+	}
+}

@@ -54,6 +54,9 @@ func (t *attempt) compare(ctx context.Context, before baseline) {
 	}
 	if before.tree == nil {
 		t.uncompared = "the files from before the task are not known"
+		if t.req.Turn != nil { // its worker, which is gone, knew them
+			t.res.Surplus = t.req.Turn.Result.Surplus
+		}
 		return
 	}
 	now, err := t.list(ctx, before)

@@ -113,7 +113,7 @@ func (e *taskEvidence) of(i int) event.Evidence {
 		return row(event.Ran, event.ExecutionOutput, "")
 	case last == nil:
 		return row(event.Unproven, event.Assumption, "no attempt at it was made")
-	case (len(last.Rests) > 0 || last.Doubt != "") && (t.Edited || t.failedBefore() || last.Unmeasured):
+	case (len(last.Rests) > 0 || last.Doubt != "") && (t.Edited || t.failedBefore()):
 		return asked(e.reviewed, event.Rests, restsOn(last))
 	}
 	empty, flaky := unclearChecks(last)

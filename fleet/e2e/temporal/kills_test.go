@@ -53,9 +53,8 @@ func newCampaign(t testing.TB, round int, command, check string) *campaign {
 	var tasks []string
 	for _, task := range []struct{ id, after string }{{"a", ""}, {"b", ""}, {"c", ""}, {"d", `"a","b"`}} {
 		tasks = append(tasks, fmt.Sprintf(`{"id":%q,"subject":"Do it","blockedBy":[%s],"verify":[{"run":%s}],`+
-			`"files":[{"path":%q,"action":"create"}],`+
 			`"rehearse":{"duration":"0s","cost":0.01,"writes":[{"path":%q,"content":"x"}],"runs":[%s]}}`,
-			task.id, task.after, note("checked", check), task.id, task.id, note("started", command)))
+			task.id, task.after, note("checked", check), task.id, note("started", command)))
 	}
 	c.place.Plan = `{"tasks":[` + strings.Join(tasks, ",") + `]}`
 	for i := range c.workers {
