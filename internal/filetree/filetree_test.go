@@ -158,6 +158,14 @@ func TestCopy(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(to, "node_modules", "x")); string(text) != "6" {
 			t.Errorf("git %v: the cache is not there: %v", git, err)
 		}
+		for _, name := range was.Ignored() {
+			back[name] = was[name]
+		}
+		to = filepath.Join(t.TempDir(), "without")
+		testrepo.Must(t, s.Copy(t.Context(), dir, to, back))
+		if now, _, err = new(filetree.Lister).First(t.Context(), to, s.Env); err != nil || len(was.Edits(now)) > 0 {
+			t.Errorf("git %v: the copy without ignored files differs in %v: %v", git, was.Edits(now), err)
+		}
 	}
 }
 

@@ -30,10 +30,10 @@ func (s State) Digest() string {
 	return ""
 }
 
-// Ignored returns the ignored files and directories of a tree.
+// Ignored returns the ignored files and directories in a tree.
 func (t Tree) Ignored() (out []string) {
 	for name, state := range t {
-		if state.isIgnored() {
+		if state.isIgnored() && name != "." {
 			out = append(out, name)
 		}
 	}
