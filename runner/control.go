@@ -65,12 +65,15 @@ func (t *attempt) control(ctx context.Context, before baseline) error {
 	return context.Cause(ctx)
 }
 
-// confirm makes the checks twice without the work, in a copy, if they failed before it and opened no file that it
-// changed: then chance may have made them pass. Checks that pass without the work are flaky. The copy has no ignored
-// files, which may be made of the work; where the checks need some, or no copy can be made, nothing is confirmed.
+// confirm makes the checks twice without the work, in a copy, if they failed before it and are not known to have opened
+// a file that it changed: then chance may have made them pass. Checks that pass without the work are flaky. The copy
+// has no ignored files, which may be made of the work; where the checks need some, or no copy can be made, nothing is
+// confirmed. After a third of the turn's time limit it does not begin again.
 func (t *attempt) confirm(ctx context.Context, before baseline) error {
-	for range 2 {
-		if !t.unread || before.Vacuous || before.Unmeasured {
+	began := time.Now()
+	for run := range 2 {
+		late := run > 0 && time.Since(began) > t.turn.Settings.Timeout/3
+		if !t.unread || before.Vacuous || before.Unmeasured || late {
 			break
 		}
 		t.observe("checking", "without the work, which they did not read")
@@ -88,33 +91,30 @@ func (t *attempt) confirm(ctx context.Context, before baseline) error {
 	return context.Cause(ctx)
 }
 
-// watch returns a function that reports whether a check may have seen the changes of the work since: it opened such a
-// file, or a file was added, removed or made executable.
-func (t *attempt) watch(before baseline) (seen func() bool) {
-	var files []string
-	plain := true
-	for _, file := range slices.Concat(t.surplus, t.own) {
+// watch watches the changed files while the checks run. The function that it returns stores whether a check may have
+// seen the work: it opened such a file, or a file was added, removed or made executable. Where that cannot be known, it
+// has not seen the work, but it has seen the ignored files.
+func (t *attempt) watch(before baseline) (stop func()) {
+	t.unread, t.hiddenRead = false, false
+	work, hidden := slices.Concat(t.surplus, t.own), t.hidden[:min(len(t.hidden), maxHidden)]
+	plain := len(work) > 0
+	for _, file := range work {
 		was, now := before.tree[file].Digest(), t.now[file].Digest()
 		plain = plain && was != "" && now != "" && was != now
-		files = append(files, filepath.Join(t.req.Trees.root(t.req.Dir), filepath.FromSlash(file)))
 	}
-	if !plain || len(files) == 0 {
-		return func() bool { return true }
+	if !plain {
+		work = nil
 	}
-	return watchOpens(files)
-}
-
-// watchHidden returns a function that reports whether a check opened an ignored file that the turn changed, as far as
-// that can be seen.
-func (t *attempt) watchHidden() (opened func() bool) {
-	if len(t.hidden) == 0 || runtime.GOOS != "linux" {
-		return func() bool { return false }
+	if len(work)+len(hidden) == 0 {
+		return func() {}
 	}
-	var files []string
-	for _, file := range t.hidden[:min(len(t.hidden), maxHidden)] {
-		files = append(files, filepath.Join(t.req.Trees.root(t.req.Dir), filepath.FromSlash(file)))
+	opened := watchOpens(t.req.Trees.root(t.req.Dir), slices.Concat(work, hidden))
+	return func() {
+		seen, known := opened()
+		isSeen := func(file string) bool { return seen[file] }
+		t.unread = plain && !(known && slices.ContainsFunc(work, isSeen))
+		t.hiddenRead = slices.ContainsFunc(hidden, isSeen) || !known && len(hidden) > 0 && runtime.GOOS == "linux"
 	}
-	return watchOpens(files)
 }
 
 // maxHidden bounds the number of ignored files that are watched.
@@ -132,7 +132,7 @@ func (t *attempt) suspects(before baseline) []string {
 		})
 	}
 	slices.SortStableFunc(files, func(a, b string) int { return cmp.Compare(filetree.KindOf(a), filetree.KindOf(b)) })
-	if !t.hiddenRead {
+	if !t.hiddenRead && !t.unread { // a check that opens nothing may look at times
 		return files
 	}
 	return append(files, t.hidden...)

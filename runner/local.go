@@ -110,8 +110,8 @@ type attempt struct {
 	now        filetree.Tree     // the last that is known of the files; nil: nothing
 	turned     filetree.Tree     // the same after the turn
 	uncompared string            // why the files were not compared
-	unread     bool              // the checks opened no changed file
-	hiddenRead bool              // they opened a changed file that git ignores
+	unread     bool              // the checks are not known to have opened a changed file
+	hiddenRead bool              // they may have opened a changed file that git ignores
 }
 
 func (t *attempt) run(ctx context.Context) classification {
@@ -263,9 +263,9 @@ func arePresent(files []plan.File, digests map[string]string) bool {
 func (t *attempt) runChecks(ctx context.Context, before baseline, again bool) (checks []check.Evidence, stop error) {
 	at := t.place()
 	at.Once, at.Suites = !again, before.Suites
-	seen, hidden := t.watch(before), t.watchHidden()
+	endWatch := t.watch(before)
 	checks, stop = at.Run(ctx, t.req.Checks)
-	t.unread, t.hiddenRead = !seen(), hidden()
+	endWatch()
 	for i := range checks { // the verdict quotes the checks
 		c := &checks[i]
 		if c.Check = t.redact(c.Check); !c.Passed {

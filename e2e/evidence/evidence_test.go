@@ -75,10 +75,10 @@ func runAll(t *testing.T, kind string) {
 				if n > 0 && !rig.Whole() && (!pending[name] || len(faults) > 0) {
 					break
 				}
-				e := run(t, c, way)
+				e := run(t, c, way, wavex, nil)
 				if kind == Honest && len(c.Faults(way, e)) > 0 { // neighbours in a shared directory, and time, may disturb it
 					t.Logf("%s, once: exits %v\n%s", way, e.Exits, e.Output)
-					e = run(t, c, way)
+					e = run(t, c, way, wavex, nil)
 				}
 				for _, f := range c.Faults(way, e) {
 					faults = append(faults, way.String()+": "+f)
@@ -203,8 +203,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// run carries out a case with the rehearsal agent.
-func run(t *testing.T, c Case, way Way) End {
+// run carries out a case with the rehearsal agent. program is wavex, which starts with the attributes.
+func run(t *testing.T, c Case, way Way, program string, attr *syscall.SysProcAttr) End {
 	t.Helper()
 	r := c.Unpack(t, t.TempDir())
 	env := environment(t, r)
@@ -222,7 +222,7 @@ func run(t *testing.T, c Case, way Way) End {
 	}
 	var e End
 	command := func(args ...string) {
-		exit, out := start(t, r.Project, env, wavex, append(args, flags...)...)
+		exit, out := start(t, attr, r.Project, env, program, append(args, flags...)...)
 		e.Exits, e.Output = append(e.Exits, exit), e.Output+out
 	}
 	command("run", "plan.json", "--isolation", way.Isolation)
@@ -234,7 +234,7 @@ func run(t *testing.T, c Case, way Way) End {
 	}
 	e.Report = Read(report)
 	if c.Holds != "" {
-		exit, _ := start(t, r.Project, env, "sh", "-c", c.Holds)
+		exit, _ := start(t, nil, r.Project, env, "sh", "-c", c.Holds)
 		e.Holds = exit == 0
 	}
 	e.Second, e.Shown = r.SecondPrompt(), r.Shown()
@@ -256,18 +256,19 @@ func environment(t *testing.T, r Room) []string {
 
 func mustRun(t *testing.T, dir string, env []string, name string, args ...string) {
 	t.Helper()
-	if exit, out := start(t, dir, env, name, args...); exit != 0 {
+	if exit, out := start(t, nil, dir, env, name, args...); exit != 0 {
 		t.Fatalf("%s %q: exit %d\n%s", name, args, exit, out)
 	}
 }
 
 // start runs a command to its end and returns its exit code and output.
-func start(t *testing.T, dir string, env []string, name string, args ...string) (exit int, output string) {
+func start(t *testing.T, attr *syscall.SysProcAttr, dir string, env []string, name string,
+	args ...string) (exit int, output string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	c := exec.CommandContext(ctx, name, args...)
-	c.Dir, c.Env = dir, env
+	c.Dir, c.Env, c.SysProcAttr = dir, env, attr
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	c.WaitDelay = time.Minute
 	out, err := c.CombinedOutput()
