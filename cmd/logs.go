@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -22,7 +21,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/report"
-	"wavex/internal/runlog"
 	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
 	"wavex/internal/ui"
@@ -60,13 +58,20 @@ Exit status: 0 shown, 2 there is no such task or attempt.`,
 }
 
 func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
-	l := &attemptLog{raw: o.raw, out: bufio.NewWriter(std.Out),
+	l := &attemptLog{raw: o.raw, tty: isTerminal(std.Out), out: bufio.NewWriter(std.Out),
 		view: ui.Options{ASCII: asciiOnly(o.ascii, std.Out, os.Getenv)}}
-	if err := l.load(id, o.follow, std); err != nil {
+	l.view.Color = ui.Color(l.tty, os.Getenv)
+	var err error
+	if l.f, err = follow(nil, std); err != nil {
 		return err
 	}
-	l.tty = isTerminal(std.Out)
-	l.view.Color = ui.Color(l.tty, os.Getenv)
+	p := l.f.State.Plan
+	if l.task, err = findTask(p, id); err != nil {
+		return err
+	}
+	if i, ok := p.Lookup(l.task); ok {
+		l.title = p.Tasks[i].Title()
+	}
 	n := o.attempt
 	last := l.lastAttempt()
 	switch {
@@ -83,32 +88,9 @@ func runLogs(ctx context.Context, id string, o logsOptions, std Stdio) error {
 	return errors.Join(l.showAttempts(ctx, n, o), l.out.Flush())
 }
 
-// load finds the task with an id. In a long journal it reads only that task, unless its attempts are to be followed.
-func (l *attemptLog) load(id string, follows bool, std Stdio) (err error) {
-	if in, _, err := findLoopDir(nil); err == nil && !follows {
-		if l.past = runlog.ReadTask(in, id); l.past != nil {
-			std.tellPlace(filepath.Dir(string(in)))
-			l.task, l.title = id, l.past.Task.Title()
-			return nil
-		}
-	}
-	if l.f, err = follow(nil, std); err != nil {
-		return err
-	}
-	p := l.f.State.Plan
-	if l.task, err = findTask(p, id); err != nil {
-		return err
-	}
-	if i, ok := p.Lookup(l.task); ok {
-		l.title = p.Tasks[i].Title()
-	}
-	return nil
-}
-
 // attemptLog shows the attempts of one task.
 type attemptLog struct {
-	f     follower        // unless past is set
-	past  *runlog.TaskLog // nil: f has the task
+	f     follower
 	task  string
 	title string
 	raw   bool
@@ -118,19 +100,8 @@ type attemptLog struct {
 	view  ui.Options
 }
 
-// files returns the files of the run's attempts.
-func (l *attemptLog) files() fs.FS {
-	if l.past != nil {
-		return runlog.Files(l.past.Dir, l.past.Run)
-	}
-	return l.f.Files()
-}
-
 // lastAttempt returns the number of the last attempt that was started, or 0 if there is none.
 func (l *attemptLog) lastAttempt() int {
-	if l.past != nil {
-		return l.past.Attempts
-	}
 	i, ok := l.f.State.Index(l.task)
 	if !ok {
 		return 0
@@ -174,13 +145,7 @@ func (l *attemptLog) waitForChange(ctx context.Context) (again bool, err error) 
 
 // attemptEvents returns the start and the end of attempt n in the journal; nil for a missing one.
 func (l *attemptLog) attemptEvents(n int) (start *event.AttemptStarted, at time.Time, end *event.AttemptEnded) {
-	var events []event.Event
-	if l.past != nil {
-		events = l.past.Events
-	} else {
-		events = l.f.Events
-	}
-	for _, e := range events {
+	for _, e := range l.f.Events {
 		switch b := e.Body.(type) {
 		case event.RunStarted:
 			start, end = nil, nil
@@ -209,7 +174,7 @@ func (l *attemptLog) showAttempt(ctx context.Context, n int, follow bool) (again
 			fmt.Fprintln(l.out, ui.LogStart(*start, l.title, at))
 		}
 	}
-	g := &tailReader{files: l.files(), names: []string{path.Join(dir, loop.StreamFile), path.Join(dir, loop.OutputFile)}}
+	g := &tailReader{files: l.f.Files(), names: []string{path.Join(dir, loop.StreamFile), path.Join(dir, loop.OutputFile)}}
 	for {
 		_, _, end := l.attemptEvents(n) // looked up before reading the stream, so that the stream is whole if end is set
 		if err := g.readNew(l.showLine); err != nil {

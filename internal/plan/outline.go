@@ -5,7 +5,6 @@ package plan
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -102,33 +101,6 @@ func ReadOutline(r io.Reader) (*Plan, error) {
 		return nil, errors.New("reading the outline of a plan: its tasks block each other in a circle")
 	}
 	return p, nil
-}
-
-// OutlineTask returns the task with an id from the outline of the plan with a digest, without its blockers. It decodes
-// only the lines that may be of this task. It returns nil if there is none.
-func OutlineTask(r io.Reader, digest, id string) *Task {
-	from := bufio.NewReaderSize(r, 256<<10)
-	quoted, err := json.Marshal(id)
-	if err != nil {
-		return nil
-	}
-	for n := 0; ; n++ {
-		line, err := from.ReadBytes('\n')
-		if err != nil {
-			return nil
-		}
-		if n == 0 {
-			h := outlineHead{Plan: &Plan{}}
-			if json.Unmarshal(line, &h) != nil || h.Version != outlineVersion || h.Plan.Digest != digest {
-				return nil
-			}
-			continue
-		}
-		var t outlineTask
-		if bytes.Contains(line, quoted) && json.Unmarshal(line, &t) == nil && t.ID == id {
-			return &t.Task
-		}
-	}
 }
 
 // addOutlineTask adds a task of an outline to the plan. all is the number of tasks of the outline.
