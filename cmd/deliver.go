@@ -13,7 +13,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
-	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
@@ -63,20 +62,28 @@ func projectFlag(c *cobra.Command, to *string) {
 }
 
 func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
-	r, err := findJournaledRun(ctx, o.project, o.run)
+	dir, err := projectAt(o.project)
 	if err != nil {
 		return err
 	}
-	std.tellPlace(r.config.Dir)
+	in := loop.In(dir)
+	if err := checkLoop(ctx, in); err != nil {
+		return err
+	}
+	past, err := runlog.LoadForDisplay(in, "", o.run) // the plan's file may have been edited since
+	if err != nil {
+		return err
+	}
+	std.tellPlace(dir)
 	_ = proc.Subreaper() // lets wavex find git's helper processes sooner
-	d, err := r.deliver(ctx, o.method, std.Err)
+	d, err := deliver(ctx, past, o.method, std.Err)
 	if err != nil {
 		return err
 	}
 	if o.output == "json" {
 		return json.NewEncoder(std.Out).Encode(d)
 	}
-	line := fmt.Sprintf("run %s: delivered as %s", r.config.Run, d.How)
+	line := fmt.Sprintf("run %s: delivered as %s", past.State.Config.Run, d.How)
 	if d.Ref != "" && d.How != "ff" {
 		line += " " + d.Ref
 	}
@@ -90,70 +97,31 @@ func runDeliver(ctx context.Context, o deliverOptions, std Stdio) error {
 	return nil
 }
 
-// journaledRun holds a run of a journal.
-type journaledRun struct {
-	plan     *plan.Plan
-	config   event.Config
-	events   []event.Event // up to the end of the run
-	last     bool          // no other run follows in the journal
-	complete bool
-}
-
-// deliver delivers the work of the run, and records where it is if no other run follows. It writes warnings to warn.
-func (r *journaledRun) deliver(ctx context.Context, how string, warn io.Writer) (d gitwork.Delivery, err error) {
-	if r.last {
-		lock, err := runlog.Lock(r.config.Loop, r.config.Run)
+// deliver delivers the work of a run, and records where it is if no other run follows. It writes warnings to warn.
+func deliver(ctx context.Context, past *runlog.History, how string, warn io.Writer) (d gitwork.Delivery, err error) {
+	last, config := runlog.Last(past.Events).In(past.Loop), past.State.Config
+	p, err := last.CurrentPlan("")
+	if err != nil {
+		return d, planInTheWay(err)
+	}
+	if !past.Later {
+		lock, err := runlog.Lock(config.Loop, config.Run)
 		if err != nil {
 			return d, err
 		}
 		defer func() { _ = lock.Unlock() }()
 	}
 	say := func(err error) { fmt.Fprintln(warn, "wavex: warning:", err) }
-	if d, err = workspace.Deliver(ctx, r.plan, r.config, r.events, how, r.complete, say); err != nil {
+	if d, err = workspace.Deliver(ctx, p, config, past.Events, how, last.Complete(), say); err != nil {
 		return d, usererr.Blocked(err)
 	}
-	if !r.last {
+	if past.Later {
 		return d, nil
 	}
-	past, err := runlog.LoadForDisplay(r.config.Loop, "", r.config.Run) // the plan's file may have been edited since
-	if err != nil {
-		fmt.Fprintln(warn, "wavex: warning: the delivery is not on record:", err)
-		return d, nil
-	}
-	to := runlog.Appender{State: past.State, Events: r.events}
+	to := runlog.Appender{State: past.State, Events: past.Events}
 	return d, to.Append(warn, func() event.Body {
 		return event.DeliveryEnded{How: d.How, Ref: d.Ref, Commit: d.Commit, Command: d.Command, Why: d.Why}
 	})
-}
-
-// findJournaledRun finds a run in the journal of a project. An empty run means the last one.
-func findJournaledRun(ctx context.Context, project, run string) (*journaledRun, error) {
-	dir, err := projectAt(project)
-	if err != nil {
-		return nil, err
-	}
-	events, err := readPast(ctx, loop.In(dir), false)
-	if err != nil {
-		return nil, err
-	}
-	last, later := runlog.Last(events), false
-	if last != nil && run != "" && last.Config.Run != run {
-		events, later = runlog.UpTo(events, run)
-		last = runlog.Last(events)
-	}
-	if last == nil {
-		if run != "" {
-			run = " " + run
-		}
-		return nil, usage("there is no run%s in %s", run, loop.In(dir))
-	}
-	p, err := last.In(loop.In(dir)).CurrentPlan("")
-	if err != nil {
-		return nil, planInTheWay(err)
-	}
-	r := &journaledRun{plan: p, config: last.Config, events: events, last: !later, complete: last.Complete()}
-	r.config.Dir, r.config.Loop = dir, loop.In(dir)
-	return r, nil
 }
 
 // patchFile returns the file of a delivery "patch FILE".

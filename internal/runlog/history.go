@@ -88,6 +88,7 @@ type History struct {
 	State  *scheduler.State
 	Events []event.Event // up to the end of this run
 	Alive  bool          // a process works on it
+	Later  bool          // another run follows in the journal
 }
 
 // Files returns the folder of the run's tasks, with the files of their attempts, or nil if there is
@@ -126,8 +127,8 @@ func load(dir loop.Dir, id string, planOf func(*Run) (*plan.Plan, error)) (*Hist
 		return nil, err
 	}
 	s.Config.Dir, s.Config.Loop = filepath.Dir(string(dir)), dir // the project may have moved since
-	return &History{Loop: dir, State: s, Events: found.events,
-		Alive: !found.later && journal.Locked(dir)}, nil
+	return &History{Loop: dir, State: s, Events: found.events, Alive: !found.later && journal.Locked(dir),
+		Later: found.later}, nil
 }
 
 // foundRun is a run in a journal.
