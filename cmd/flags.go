@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"wavex/internal/plan"
 )
 
 // outputFlag adds --output text|json.
@@ -164,20 +165,13 @@ func wasRemoved(name string) error {
 
 // similarFlag returns the flag that the user probably meant, or "" if no flag is similar.
 func similarFlag(flags *pflag.FlagSet, got string) string {
-	best, distance := "", 2+len(got)/4
-	if len(got) > 64 {
-		return ""
-	}
+	var names []string
 	flags.VisitAll(func(f *pflag.Flag) {
-		x := levenshtein.ComputeDistance(got, f.Name)
-		if strings.HasPrefix(f.Name, got) {
-			x = min(x, 1)
-		}
-		if !f.Hidden && x < distance {
-			best, distance = f.Name, x
+		if !f.Hidden {
+			names = append(names, f.Name)
 		}
 	})
-	return best
+	return plan.Nearest(got, names)
 }
 
 // equivalentFlag says where wavex has a feature that other programs have as a flag.

@@ -58,20 +58,30 @@ func suggestName(got string, names []string) string {
 
 // DidYouMean returns `; did you mean "x"?` for the nearest of the names, or "" if none is near.
 func DidYouMean(got string, names []string) string {
-	best, distance := "", 1+len(got)/3
-	low := strings.ToLower(got)
-	if len(got) > 64 {
-		return ""
-	}
-	for _, n := range names {
-		if x := levenshtein.ComputeDistance(low, strings.ToLower(n)); x < distance || (x == distance && best == "") {
-			best, distance = n, x
-		}
-	}
+	best := Nearest(got, names)
 	if best == "" {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %s?", source.Quote(best))
+}
+
+// Nearest returns the one of the names that got is probably a mistake for, or "".
+func Nearest(got string, names []string) string {
+	best, distance := "", 1+len(got)/3
+	low := strings.ToLower(got)
+	if len(got) > 64 || got == "" {
+		return ""
+	}
+	for _, n := range names {
+		x := levenshtein.ComputeDistance(low, strings.ToLower(n))
+		if strings.HasPrefix(n, low) {
+			x = 1
+		}
+		if x < distance || x == distance && best == "" {
+			best, distance = n, x
+		}
+	}
+	return best
 }
 
 // orList returns `"a", "b" or "c"`.
