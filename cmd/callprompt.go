@@ -61,34 +61,13 @@ func askCall(p *prompter, view ui.View) question.Terminal {
 			textfmt.Line(q.Pattern), q.Deadline.Local().Format("15:04:05"))
 		view.Observe(runner.Observation{Task: q.Task, Attempt: q.Attempt, Kind: "asked", Text: prompt})
 		defer view.Observe(runner.Observation{Task: q.Task, Attempt: q.Attempt, Kind: "answered"})
-		for {
-			line, err := p.nextLine(ctx)
-			if err != nil {
-				fmt.Fprintln(p.out, elsewhere(err))
-				return "", err
-			}
-			switch strings.ToLower(line) {
-			case "o", "once":
-				return question.Once, nil
-			case "r", "run":
-				return question.Run, nil
-			case "a", "always":
-				return question.Always, nil
-			case "", "n", "no":
-				return question.No, nil
-			}
-			fmt.Fprint(p.out, "Please answer once, run, always or no.\n"+prompt)
+		answer, err := p.awaitWord(ctx, prompt, "no", "once", "run", "always", "no")
+		var a *question.AnsweredError
+		if errors.As(err, &a) {
+			fmt.Fprintln(p.out, textfmt.Line(a.Error()))
 		}
+		return question.Choice(answer), err
 	}
-}
-
-// elsewhere returns the words about an answer that did not come from the terminal, or "".
-func elsewhere(err error) string {
-	var a *question.AnsweredError
-	if !errors.As(err, &a) {
-		return ""
-	}
-	return "\n" + textfmt.Line(a.Error())
 }
 
 // allowAlways adds a pattern to policy.allow of the user's settings file.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"wavex/counsel"
 	"wavex/internal/event"
@@ -69,38 +68,34 @@ func (h *interactiveJudge) Judge(ctx context.Context, p *counsel.Panel, c counse
 func (h *interactiveJudge) resolveFinding(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase,
 	r *counsel.Review,
 	f *counsel.Finding, blocks bool) bool {
-	ask, byDefault := "[a]pprove it as it is, create a [t]ask, [d]iscuss, [S]kip? ", "s"
+	ask, byDefault := "[a]pprove it as it is, create a [t]ask, [d]iscuss, [S]kip? ", "skip"
 	if blocks {
-		ask, byDefault = "[a]pprove it as it is, create a [T]ask, [d]iscuss, [s]kip? ", "t"
+		ask, byDefault = "[a]pprove it as it is, create a [T]ask, [d]iscuss, [s]kip? ", "task"
 	}
 	for {
-		line, err := h.prompter.promptLine(ctx, ask)
+		answer, err := h.prompter.promptWord(ctx, ask, byDefault, "approve", "task", "discuss", "skip")
 		if err != nil {
 			return false
 		}
-		switch strings.ToLower(cmp.Or(line, byDefault)) {
-		case "a", "approve":
+		switch answer {
+		case "approve":
 			f.Resolution = "approved"
 			return true
-		case "t", "task":
+		case "task":
 			f.Resolution = "task"
 			return true
-		case "s", "skip":
+		case "skip":
 			if blocks { // a skipped warning is only listed
 				f.Resolution = "skipped"
 			}
 			return true
-		case "d", "discuss":
-			fmt.Fprint(h.out, "Your question: ")
-			question, err := h.prompter.nextLine(ctx)
-			if err != nil {
-				return false
-			}
-			answer, cost := p.Discuss(ctx, c, *f, question)
-			r.Cost += cost
-			fmt.Fprintf(h.out, "%s\n", textfmt.Multiline(answer, 4000))
-		default:
-			fmt.Fprintln(h.out, "Please answer approve, task, discuss or skip.")
 		}
+		question, err := h.prompter.promptLine(ctx, "Your question: ")
+		if err != nil {
+			return false
+		}
+		answer, cost := p.Discuss(ctx, c, *f, question)
+		r.Cost += cost
+		fmt.Fprintf(h.out, "%s\n", textfmt.Multiline(answer, 4000))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"wavex/internal/proc"
 	"wavex/internal/report"
 	"wavex/internal/run"
+	"wavex/internal/ui"
 )
 
 // This file closes the gaps that a verification found. It adds a task to the run for each gap,
@@ -113,8 +114,8 @@ func (f *fixer) decide(ctx context.Context, gaps []scan.Gap, round int) (stop, e
 	case round > f.rounds:
 		return f.stop(gaps, report.Plural(f.rounds, "round was", "rounds were")+" made", event.ExitLimit), nil
 	case f.who != nil:
-		yes, err := f.who.Confirm(ctx, fmt.Sprintf("Verification found %s. Attempt automatic fix? (%d/%d)",
-			report.Plural(len(gaps), "gap", "gaps"), round, f.rounds))
+		yes, err := f.who.promptYesNo(ctx, ui.Prompt(fmt.Sprintf("Verification found %s. Attempt automatic fix? (%d/%d)",
+			report.Plural(len(gaps), "gap", "gaps"), round, f.rounds)))
 		if err != nil || !yes {
 			f.why = "the fix was declined"
 			return exitCode(event.ExitFailed), err

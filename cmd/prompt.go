@@ -64,7 +64,8 @@ func (g gatePrompter) Confirm(ctx context.Context, question string) (bool, error
 		fmt.Fprint(g.out, ui.Prompt(question)) // a tool call had the last line
 	}
 	defer g.turn.Release(1)
-	return g.awaitAnswer(ctx, ui.Prompt(question))
+	a, err := g.awaitWord(ctx, ui.Prompt(question), "yes", "yes", "no")
+	return a == "yes", err
 }
 
 // newPrompter returns the person at std. Prompters of one Stdio share its reader only if that is buffered.
@@ -81,35 +82,39 @@ func (r *invocation) terminalPrompter() *prompter {
 	return r.prompter
 }
 
-// Confirm asks at a gate of a run. It gives up when ctx ends; the line that it waited for goes to
-// the next question. Only a line ends a read of a terminal, so the reading goroutine may live until
-// the process ends.
-func (p *prompter) Confirm(ctx context.Context, question string) (bool, error) {
-	return p.promptYesNo(ctx, ui.Prompt(question))
-}
-
-// promptYesNo prints a prompt whose default answer is yes.
+// promptYesNo asks a question whose default answer is yes.
 func (p *prompter) promptYesNo(ctx context.Context, prompt string) (bool, error) {
-	fmt.Fprint(p.out, prompt)
-	return p.awaitAnswer(ctx, prompt)
+	a, err := p.promptWord(ctx, prompt, "yes", "yes", "no")
+	return a == "yes", err
 }
 
-// awaitAnswer waits for the answer to a prompt that was already shown. It repeats the prompt after an unclear answer.
-func (p *prompter) awaitAnswer(ctx context.Context, prompt string) (bool, error) {
+// promptWord prints a prompt and returns one of the words, each of which its first letter stands for.
+func (p *prompter) promptWord(ctx context.Context, prompt, byDefault string, words ...string) (string, error) {
+	fmt.Fprint(p.out, prompt)
+	return p.awaitWord(ctx, prompt, byDefault, words...)
+}
+
+// awaitWord waits for the answer to a prompt that was already shown. It repeats the prompt after an unclear answer.
+func (p *prompter) awaitWord(ctx context.Context, prompt, byDefault string, words ...string) (string, error) {
 	for {
 		line, err := p.nextLine(ctx)
 		if err != nil {
 			fmt.Fprintln(p.out)
-			return false, err
+			return "", err
 		}
-		if yes, ok := parseYesNo(line); ok {
-			return yes, nil
+		line = strings.ToLower(cmp.Or(line, byDefault))
+		for _, w := range words {
+			if line == w || line == w[:1] {
+				return w, nil
+			}
 		}
-		fmt.Fprint(p.out, "Please answer yes or no.\n"+prompt)
+		last := len(words) - 1
+		fmt.Fprintf(p.out, "Please answer %s or %s.\n%s", strings.Join(words[:last], ", "), words[last], prompt)
 	}
 }
 
-// nextLine waits for a line until ctx ends. It trims blanks.
+// nextLine waits for a line until ctx ends, and leaves the line then to the next question. It trims blanks. Only a line
+// ends a read of a terminal, so the reading goroutine may live until the process ends.
 func (p *prompter) nextLine(ctx context.Context) (string, error) {
 	if p.pending == nil {
 		c := make(chan inputLine, 1)
@@ -129,16 +134,6 @@ func (p *prompter) nextLine(ctx context.Context) (string, error) {
 		}
 		return r.line, nil
 	}
-}
-
-func parseYesNo(a string) (yes, ok bool) {
-	switch strings.ToLower(a) {
-	case "", "y", "yes":
-		return true, true
-	case "n", "no":
-		return false, true
-	}
-	return false, false
 }
 
 // promptLine prints a prompt and returns the answer without surrounding blanks. It gives up when ctx ends.
@@ -169,8 +164,7 @@ func (r *invocation) agreeToPlan(ctx context.Context) func(change string) bool {
 // promptNoYes asks a question whose default answer is no. No answer, and an unclear one, are a no.
 func (p *prompter) promptNoYes(ctx context.Context, question string) bool {
 	line, err := p.promptLine(ctx, question+" [y/N] ")
-	yes, ok := parseYesNo(line)
-	return err == nil && line != "" && ok && yes
+	return err == nil && slices.Contains([]string{"y", "yes"}, strings.ToLower(line))
 }
 
 // DismissLearnings asks which of the learnings do not matter.

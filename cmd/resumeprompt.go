@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"wavex/internal/event"
@@ -37,22 +36,17 @@ func (p *prompter) promptUnfinished(h *runlog.History, path string, ascii bool) 
 	fmt.Fprint(p.out, ".\n[Y]es resumes it, [f]resh starts over and keeps the old run aside, [n]o starts nothing.\n")
 	for {
 		// No run has begun, so a signal ends wavex.
-		line, err := p.promptLine(context.Background(), "Resume the run? [Y/n/fresh/status] ")
-		if err != nil {
+		answer, err := p.promptWord(context.Background(), "Resume the run? [Y/n/fresh/status] ", "yes",
+			"yes", "no", "fresh", "status")
+		switch {
+		case err != nil:
 			return false, usage("no answer, so nothing was started; continue with: wavex resume, or start over with --fresh")
-		}
-		switch strings.ToLower(line) {
-		case "", "y", "yes", "r", "resume":
-			return true, nil
-		case "n", "no":
+		case answer == "no":
 			return false, usage("nothing was started; --fresh starts over")
-		case "f", "fresh":
-			return false, nil
-		case "s", "status":
-			fmt.Fprint(p.out, "\n", sum.Table(0, ascii), "\n")
-		default:
-			fmt.Fprintln(p.out, "Please answer yes, no, fresh or status.")
+		case answer != "status":
+			return answer == "yes", nil
 		}
+		fmt.Fprint(p.out, "\n", sum.Table(0, ascii), "\n")
 	}
 }
 

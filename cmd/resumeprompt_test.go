@@ -64,7 +64,7 @@ func TestAskAboutAnUnfinishedRun(t *testing.T) {
 	}{
 		{"just Enter", "\n", resume, 1, 0},
 		{"yes", "y\n", resume, 1, 0},
-		{"in words", "  Resume \n", resume, 1, 0},
+		{"in words", "  Yes \n", resume, 1, 0},
 		{"no", "n\n", nothing, 1, 0},
 		{"fresh", "FRESH\r\n", fresh, 1, 0},
 		{"without a newline", "no", nothing, 1, 0},
