@@ -62,13 +62,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	whole := flag.Bool("whole", false, "every test with all its cases; fails where the machine lacks a tool")
-	times := flag.Bool("times", false, "print the CPU time of each package; runs all tests again")
-	of := flag.Bool("timed", false, "run the command of the arguments and print its CPU time")
 	flag.Parse()
-	if *of {
-		os.Exit(timed(ctx, os.Stdout, flag.Args()))
-	}
-	ok, err := suite(ctx, os.Stdout, *whole, *times)
+	ok, err := suite(ctx, os.Stdout, *whole)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "suite:", err)
 	}
@@ -78,8 +73,8 @@ func main() {
 }
 
 // suite runs the tests, and reports whether all of them passed. With whole it runs none and returns false if a tool
-// is missing. With times each package prints its CPU time.
-func suite(ctx context.Context, out io.Writer, whole, times bool) (bool, error) {
+// is missing.
+func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
 	listed, err := exec.CommandContext(ctx, "go", "list", "./...").Output()
 	if err != nil {
 		return false, fmt.Errorf("listing the packages: %w", err)
@@ -101,13 +96,6 @@ func suite(ctx context.Context, out io.Writer, whole, times bool) (bool, error) 
 	}
 	c := newTestCounter(out)
 	for _, g := range groups(strings.Fields(string(listed)), whole) {
-		if times {
-			self, err := os.Executable()
-			if err != nil {
-				return false, err
-			}
-			g.args = append(g.args, "-count=1", "-exec", self+" -timed --")
-		}
 		began, before := time.Now(), c.cpu
 		err := c.run(ctx, ".", g.args, g.packages)
 		fmt.Fprintf(out, "== %s: %s, %.0f s of CPU\n", g.name, time.Since(began).Round(time.Second),
@@ -151,26 +139,6 @@ func missingTools(ctx context.Context) (missing []string) {
 		missing = append(missing, "bubblewrap")
 	}
 	return missing
-}
-
-// timed runs a test binary and prints the CPU time of all processes that it waited for. It returns the exit code.
-func timed(ctx context.Context, out io.Writer, command []string) int {
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Cancel = func() error { return nil } // go test sends it the signal as well
-	err := cmd.Run()
-	if cmd.ProcessState == nil {
-		fmt.Fprintln(os.Stderr, "suite:", err)
-		return 1
-	}
-	fmt.Fprintf(out, "%.1f s of CPU, %.1f s of them in the kernel\n", cpuTime(cmd).Seconds(),
-		cmd.ProcessState.SystemTime().Seconds())
-	return cmd.ProcessState.ExitCode()
-}
-
-// cpuTime returns the CPU time of a command that has ended, with that of its children on Unix.
-func cpuTime(cmd *exec.Cmd) time.Duration {
-	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
 // group is a set of packages for one go test.

@@ -79,7 +79,7 @@ func (c *testCounter) run(ctx context.Context, dir string, args, packages []stri
 		return errors.Join(fmt.Errorf("reading what go test prints: %w", err), cmd.Wait())
 	}
 	err = cmd.Wait()
-	c.cpu += cpuTime(cmd)
+	c.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime() // with the children on Unix
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

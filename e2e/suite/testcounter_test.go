@@ -63,18 +63,6 @@ func TestTestCounter(t *testing.T) {
 	}
 }
 
-// TestTimed checks that a timed test binary keeps its exit code, and that its CPU time is printed.
-func TestTimed(t *testing.T) {
-	t.Parallel()
-	for arg, want := range map[string]int{"-test.list=^TestTimed$": 0, "-test.unknown": 2} {
-		var out strings.Builder
-		if got := timed(t.Context(), &out, []string{os.Args[0], arg}); got != want ||
-			!strings.Contains(out.String(), " s of CPU, ") {
-			t.Errorf("%s: exit %d, want %d, %q", arg, got, want, out.String())
-		}
-	}
-}
-
 // TestOK checks which counts make `make test` fail.
 func TestOK(t *testing.T) {
 	t.Parallel()
