@@ -35,7 +35,7 @@ func FuzzLoadPrices(f *testing.F) {
 			if usd, ok := cost(p, name, n, n, n, n); usd < 0 || !ok {
 				t.Errorf("%q: %d, %v", name, usd, ok)
 			}
-			if pico, ok := p.Price(name, Tokens{n, n, n, n, n, n, true}); pico < 0 || !ok {
+			if pico, ok := p.Price(name, Tokens{n, n, n, n, n, n, true, "us"}); pico < 0 || !ok {
 				t.Errorf("%q: %d pico, %v", name, pico, ok)
 			}
 		}

@@ -31,10 +31,11 @@ type priceReader struct {
 
 // read overlays p with a table. On an error p is unchanged.
 func (p *Prices) read(data []byte) error {
-	next := Prices{Date: p.Date, models: maps.Clone(p.models)}
+	next := Prices{maps.Clone(p.models), p.hour, p.search, maps.Clone(p.geo)}
 	r := &priceReader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), p: &next}
 	r.dec.UseNumber()
-	if err := r.object("", r.top); err != nil {
+	factors := []field{{"cache_hour", &next.hour, 1, true}, {"search", &next.search, 0, true}}
+	if err := r.numbers("", factors, r.top); err != nil {
 		return err
 	}
 	if _, err := r.token(); !errors.Is(err, io.EOF) {
@@ -103,112 +104,94 @@ func (r *priceReader) object(who string, member func(name string) error) error {
 	}
 }
 
-func (r *priceReader) top(name string) error {
+func (r *priceReader) top(name string) (known bool, err error) {
 	switch name {
-	case "date":
-		s, err := r.text(name)
-		if err != nil || s == "" {
-			return err
-		}
-		if _, err := time.Parse(time.DateOnly, s); err != nil {
-			return r.mistake("the date %q is not YYYY-MM-DD", s)
-		}
-		r.p.Date = s
-		return nil
-	case "source":
-		_, err := r.text(name)
-		return err
 	case "unit":
 		s, err := r.text(name)
 		if err == nil && s != "" && s != priceUnit {
-			return r.mistake("the unit is %q; it must be %q", s, priceUnit)
+			err = r.mistake("the unit is %q; it must be %q", s, priceUnit)
 		}
-		return err
+		return true, err
+	case "geo":
+		return true, r.object("geo: ", func(where string) (err error) {
+			r.p.geo[where], err = r.number("geo: "+where, 1)
+			return err
+		})
 	case "models":
-		return r.object("models: ", r.model)
+		return true, r.object("models: ", r.model)
 	}
-	return r.mistake("unknown field %q; a table has date, source, unit and models", name)
+	return r.origin(name)
+}
+
+// origin parses the date or the source of a table or of a row.
+func (r *priceReader) origin(name string) (known bool, err error) {
+	if name != "date" && name != "source" {
+		return false, nil
+	}
+	s, err := r.text(name)
+	if err == nil && s != "" && name == "date" {
+		if _, wrong := time.Parse(time.DateOnly, s); wrong != nil {
+			err = r.mistake("the date %q is not YYYY-MM-DD", s)
+		}
+	}
+	return true, err
 }
 
 func (r *priceReader) model(name string) error {
 	if name == "" {
 		return r.mistake("a model has no name")
 	}
-	begins := r.at
 	who := fmt.Sprintf("model %q", name)
 	m := price{fast: 1}
-	err := r.rates(who, begins, &m.rates, func(field string) (known bool, err error) {
-		if field == "fast" {
-			m.fast, err = r.number(who + ": fast")
-			if err == nil && m.fast < 1 {
-				err = r.mistake("%s: fast must be a factor of 1 or more", who)
-			}
-			return true, err
+	err := r.numbers(who+": ", append(m.rates.fields(), field{"fast", &m.fast, 1, true}), func(name string) (bool, error) {
+		if name == "long" {
+			return true, r.numbers(who+", long: ", append(m.long.fields(), field{"above", &m.above, 1, false}), r.origin)
 		}
-		if field != "long" {
-			return false, nil
-		}
-		begins, above := r.at, int64(0)
-		err = r.rates(who+", long", begins, &m.long, func(field string) (known bool, err error) {
-			if field == "above" {
-				above, err = r.number(who + ", long: above")
-				return true, err
-			}
-			return false, nil
-		})
-		if err == nil && above <= 0 {
-			r.at = begins
-			return true, r.mistake("%s, long: above must be a number of tokens", who)
-		}
-		m.above = above
-		return true, err
+		return r.origin(name)
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		r.p.models[name] = m
 	}
-	r.p.models[name] = m
-	return nil
+	return err
 }
 
-// rates parses an object with the four prices. other parses further fields and reports whether it
-// knows the field. begins is the offset of the error for a missing price.
-func (r *priceReader) rates(who string, begins int64, to *Rates, other func(field string) (bool, error)) error {
-	fields := [...]struct {
-		name string
-		to   *USD
-	}{{"input", &to.Input}, {"output", &to.Output}, {"cache_read", &to.CacheRead}, {"cache_write", &to.CacheWrite}}
-	var given [len(fields)]bool
-	err := r.object(who+": ", func(name string) error {
-		for i, f := range fields {
-			if f.name != name {
-				continue
-			}
-			n, err := r.number(who + ": " + name)
-			if err != nil {
+// field is a number in an object.
+type field struct {
+	name     string
+	to       *int64
+	least    int64
+	optional bool
+}
+
+func (r *Rates) fields() []field {
+	return []field{{"input", (*int64)(&r.Input), 0, false}, {"output", (*int64)(&r.Output), 0, false},
+		{"cache_read", (*int64)(&r.CacheRead), 0, false}, {"cache_write", (*int64)(&r.CacheWrite), 0, false}}
+}
+
+// numbers parses an object with the fields. other parses further members and reports whether it knows the name.
+func (r *priceReader) numbers(who string, fields []field, other func(name string) (bool, error)) error {
+	begins, given := r.at, map[string]bool{}
+	err := r.object(who, func(name string) (err error) {
+		for _, f := range fields {
+			if f.name == name {
+				given[name] = true
+				*f.to, err = r.number(who+name, f.least)
 				return err
 			}
-			if n < 0 {
-				return r.mistake("%s: %s is negative", who, name)
-			}
-			*f.to, given[i] = USD(n), true
-			return nil
 		}
 		known, err := other(name)
 		if err == nil && !known {
-			err = r.mistake("%s: unknown field %q", who, name)
+			err = r.mistake("%sunknown field %q", who, name)
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	for i, f := range fields {
-		if !given[i] {
+	for _, f := range fields {
+		if err == nil && !f.optional && !given[f.name] {
 			r.at = begins
-			return r.mistake("%s: %s is missing", who, f.name)
+			err = r.mistake("%s%s is missing", who, f.name)
 		}
 	}
-	return nil
+	return err
 }
 
 func (r *priceReader) text(name string) (string, error) {
@@ -223,7 +206,7 @@ func (r *priceReader) text(name string) (string, error) {
 	return s, nil
 }
 
-func (r *priceReader) number(who string) (int64, error) {
+func (r *priceReader) number(who string, least int64) (int64, error) {
 	t, err := r.token()
 	if err != nil {
 		return 0, r.wrong(err)
@@ -235,6 +218,9 @@ func (r *priceReader) number(who string) (int64, error) {
 	n, err := strconv.ParseInt(s.String(), 10, 64)
 	if err != nil {
 		return 0, r.mistake("%s: want a whole number, not %s", who, s)
+	}
+	if n < least {
+		return 0, r.mistake("%s: must be at least %d", who, least)
 	}
 	return n, nil
 }

@@ -13,7 +13,7 @@ func TestPriceErrorsHaveTheirPlace(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  \"modles\": {}\n}":                                              `2:3: unknown field "modles"`,
 		"{\"models\": {\n  \"a\": {\"input\": 1}\n}}":                         `2:3: model "a": output is missing`,
-		"{\"models\": {\n  \"a\": {\n    \"input\": -1}\n}}":                  `3:14: model "a": input is negative`,
+		"{\"models\": {\n  \"a\": {\n    \"input\": -1}\n}}":                  `3:14: model "a": input: must be at least 0`,
 		"{\"models\":\n  {\"a\": {\"inputs\": 1}}}":                           `2:10: model "a": unknown field "inputs"`,
 		"{\"models\": {\"a\": {\"input\":\n1.5}}}":                            `2:1: model "a": input: want a whole number, not 1.5`,
 		"{\"models\": {\"a\": {\"input\": 99999999999999999999}}}":            `1:28: model "a": input: want a whole number`,
@@ -25,9 +25,9 @@ func TestPriceErrorsHaveTheirPlace(t *testing.T) {
 		"{\"unit\": \"euro\"}":                                                `1:10: the unit is "euro"`,
 		"{\"models\": {\"a\": {" + rates + "},\n\"a\": {}}}":                  `2:1: models: "a" comes twice`,
 		"{\"models\": {\"a\": {" + rates + ",\n\"input\": 2}}}":               `2:1: model "a": "input" comes twice`,
-		"{\"models\": {\"a\": {" + rates + ",\n \"long\": {" + rates + "}}}}": `2:2: model "a", long: above must be`,
+		"{\"models\": {\"a\": {" + rates + ",\n \"long\": {" + rates + "}}}}": `2:2: model "a", long: above is missing`,
 		"{\"models\": {\"a\": {" + rates + ",\n \"long\": {" + rates +
-			",\"above\": 0}}}}": `2:2: model "a", long: above must be`,
+			",\"above\": 0}}}}": `2:72: model "a", long: above: must be at least 1`,
 		"{\"models\": {\"a\": {" + rates + ",\n \"long\": {" + rates +
 			",\"below\": 10}}}}": `model "a", long: unknown field "below"`,
 		"{\"models\": {\"a\": {" + rates + ",\n \"long\": {" + rates +

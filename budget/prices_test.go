@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"math/big"
@@ -19,7 +20,7 @@ func load(t *testing.T, overlay string) Prices {
 	return p
 }
 
-// cost returns the price of tokens in micro-dollars.
+// cost returns the price of tokens in micro-dollars, and whether the table lists the model.
 func cost(p Prices, model string, in, out, cacheRead, cacheWrite int64) (USD, bool) {
 	c, ok := p.Price(model, Tokens{Input: in, Output: out, CacheRead: cacheRead, CacheWrite: cacheWrite})
 	return c.USD(), ok
@@ -28,15 +29,12 @@ func cost(p Prices, model string, in, out, cacheRead, cacheWrite int64) (USD, bo
 func TestListedPrices(t *testing.T) {
 	t.Parallel()
 	p := load(t, "")
-	if p.Date < "2026-10-24" {
-		t.Errorf("date %q", p.Date)
-	}
 	const m = 1_000_000
 	for _, c := range []struct {
 		model                string
 		in, out, read, write int64
 		want                 USD
-		unknown              bool
+		guess                bool
 	}{
 		{model: "claude-sonnet-4-5-20250929", in: m, out: m, read: m, write: m, want: 22_050_000},
 		{model: "claude-opus-5-5", in: m, out: m, read: m, write: m, want: 29_200_000},
@@ -52,20 +50,24 @@ func TestListedPrices(t *testing.T) {
 		{model: "claude-haiku-5-5", in: 40_001, out: 1000, read: 40_000, write: 20_000, want: 20_001 + 2500 + 2000 + 12_500},
 		// 20,000.5 up
 		{model: "claude-opus-5-5", in: math.MaxInt64, out: math.MaxInt64, want: Pico(math.MaxInt64).USD()},
-		{model: "claude-opus-4-10", out: m, want: 75_000_000}, // a word ends after opus-4, but not after opus-4-1
-		{model: "claude-opus", unknown: true},
-		{model: "claude-opus-4a", unknown: true},
-		{model: "claude-opus-4z", unknown: true},
-		{model: "claude-opus-4A", unknown: true},
-		{model: "claude-opus-4Z", unknown: true},
-		{model: "claude-opus-40", unknown: true},
-		{model: "claude-opus-49", unknown: true},
-		{model: "claude-opus-50", unknown: true},
-		{model: "gpt-4", unknown: true},
-		{model: "", unknown: true},
+		{model: "claude-fable-5-2", in: m, out: m, read: m, write: m, want: 58_200_000},
+		{model: "claude-fable-5-2[1m]", out: m, want: 40_000_000},
+		{model: "claude-mythos-5-2-20261101[1m]", out: m, want: 40_000_000},
+		// A name guesses the price of a longer one: a word ends after opus-4, but not after opus-4-1.
+		{model: "claude-opus-4-10", out: m, want: 75_000_000, guess: true},
+		{model: "claude-fable-5-3", out: m, want: 50_000_000, guess: true},
+		{model: "claude-opus-5-5-2026", out: m, want: 20_000_000, guess: true},
+		{model: "claude-opus-5-5-latest", out: m, want: 20_000_000, guess: true},
+		// Of any other model the price is that of the dearest.
+		{model: "claude-opus", out: m, want: 75_000_000, guess: true},
+		{model: "claude-opus-4a", out: m, want: 75_000_000, guess: true},
+		{model: "claude-haiku-4-5A", out: m, want: 75_000_000, guess: true},
+		{model: "claude-haiku-4-50", out: m, want: 75_000_000, guess: true},
+		{model: "gpt-4", in: m, write: m, want: 33_750_000, guess: true},
+		{model: "", read: m, want: 1_500_000, guess: true},
 	} {
 		got, ok := cost(p, c.model, c.in, c.out, c.read, c.write)
-		if got != c.want || ok == c.unknown {
+		if got != c.want || ok == c.guess {
 			t.Errorf("%s %d/%d/%d/%d: %d, %v, want %d", c.model, c.in, c.out, c.read, c.write, got, ok, c.want)
 		}
 	}
@@ -94,6 +96,10 @@ func TestPriceIsTheCLIs(t *testing.T) {
 		{"claude-haiku-5-5", Tokens{CacheWrite: 60_000, CacheHour: 60_000}, 12_000},
 		{"claude-haiku-5-5", Tokens{CacheWrite: 100_001, CacheHour: 100_001}, 100_001},
 		{"claude-opus-5-5", Tokens{Input: -1, CacheHour: 5}, 0},
+		{"claude-fable-5-2", Tokens{Input: 10_000, CacheRead: 10_000, Fast: true}, 164_000},
+		{"claude-sonnet-4-5", Tokens{Output: 10_000, CacheWrite: 1000, CacheHour: 600, Searches: 1, Geo: "us"}, 180_610},
+		{"claude-opus-5", Tokens{Output: 10_000, Fast: true, Geo: "us"}, 550_000},
+		{"claude-opus-5", Tokens{Output: 10_000, Geo: "global"}, 250_000},
 	} {
 		if got, ok := p.Price(c.model, c.use); !ok || got != c.want*picoPerMicro {
 			t.Errorf("%s %+v: %d, %v, want %d", c.model, c.use, got, ok, c.want*picoPerMicro)
@@ -105,6 +111,25 @@ func TestPriceIsTheCLIs(t *testing.T) {
 	for pico, want := range map[Pico]USD{0: 0, 499_999: 0, 500_000: 1, 1_499_999: 1, math.MaxInt64: 9_223_372_036_855} {
 		if got := pico.USD(); got != want {
 			t.Errorf("%d pico: %d, want %d", pico, got, want)
+		}
+	}
+}
+
+// The embedded table has a date and a source, which hold for the rows without their own.
+func TestOrigin(t *testing.T) {
+	t.Parallel()
+	type origin struct{ Date, Source string }
+	var table struct {
+		origin
+		Models map[string]origin
+	}
+	if err := json.Unmarshal([]byte(embeddedPrices), &table); err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range table.Models {
+		if cmp.Or(m.Date, table.Date) < "2026-10-24" || cmp.Or(m.Source, table.Source) == "" ||
+			(m.Date == "") != (m.Source == "") {
+			t.Errorf("%s: %+v", name, m)
 		}
 	}
 }
@@ -133,17 +158,19 @@ func TestListedProportions(t *testing.T) {
 
 func TestOverlay(t *testing.T) {
 	t.Parallel()
-	p := load(t, `{"date":"2027-01-02","models":{
+	p := load(t, `{"date":"2027-01-02","search":7,"geo":{"eu":120},"models":{
 		"claude-opus-5-5":{"input":1,"output":2,"cache_read":3,"cache_write":4},
 		"local/":{"input":0,"output":0,"cache_read":0,"cache_write":0},
 		"long":{"input":1,"output":0,"cache_read":0,"cache_write":0,
 			"long":{"above":1,"input":5,"output":0,"cache_read":0,"cache_write":0}}}}`)
-	if p.Date != "2027-01-02" {
-		t.Errorf("date %q", p.Date)
-	}
 	for model, want := range map[string]USD{"claude-opus-5-5": 10, "claude-haiku-4-5": 7_350_000, "local/llama": 0} {
-		if got, ok := cost(p, model, 1e6, 1e6, 1e6, 1e6); got != want || !ok {
+		if got, ok := cost(p, model, 1e6, 1e6, 1e6, 1e6); got != want || ok == (model == "local/llama") {
 			t.Errorf("%s: %d, %v, want %d", model, got, ok, want)
+		}
+	}
+	for where, want := range map[string]USD{"eu": 6_000_007, "us": 5_500_007, "": 5_000_007} {
+		if got, _ := p.Price("claude-haiku-4-5", Tokens{Output: 1e6, Searches: 1, Geo: where}); got.USD() != want {
+			t.Errorf("in %q: %d, want %d", where, got.USD(), want)
 		}
 	}
 	for in, want := range map[int64]Pico{1: 1, 2: 10} {
@@ -159,11 +186,15 @@ func TestOverlay(t *testing.T) {
 		`{"unit":"dollars"}`:                 `the unit is "dollars"`,
 		`{"models":{"":{}}}`:                 "no name",
 		`{"models":{"a":{"input":1}}}`:       `model "a": output is missing`,
-		`{"models":{"a":{"input":-1}}}`:      `model "a": input is negative`,
+		`{"models":{"a":{"input":-1}}}`:      `model "a": input: must be at least 0`,
 		`{"models":{"a":{"input":1.5}}}`:     "1.5",
-		`{"models":{"a":{"fast":0}}}`:        "fast must be a factor",
+		`{"models":{"a":{"fast":0}}}`:        "fast: must be at least 1",
+		`{"geo":{"eu":-1}}`:                  "geo: eu: must be at least 1",
+		`{"search":-1}`:                      "search: must be at least 0",
+		`{"cache_hour":"2"}`:                 "want a whole number",
+		`{"models":{"a":{"date":"today"}}}`:  "not YYYY-MM-DD",
 		`{"models":{"a":{"input":"cheap"}}}`: `want a whole number, not "cheap"`,
-		`{"models":{"a":{"input":1,"output":1,"cache_read":1,"cache_write":1,"long":{"input":1,"output":1,"cache_read":1,"cache_write":1}}}}`: "above must be",
+		`{"models":{"a":{"input":1,"output":1,"cache_read":1,"cache_write":1,"long":{"input":1,"output":1,"cache_read":1,"cache_write":1}}}}`: "above is missing",
 		`{"models":{"a":{"input":1,"output":1,"cache_read":1,"cache_write":1,"long":{"above":5}}}}`:                                           `model "a", long: input is missing`,
 	} {
 		if p, err := LoadPrices([]byte(bad)); err == nil || !strings.Contains(err.Error(), want) || p.models != nil {

@@ -174,7 +174,7 @@ func (d *diagnosis) readPlan(path string) error {
 	return nil
 }
 
-// modelPrices checks that the models that a plan names for its agents have prices.
+// modelPrices checks that the models that a plan names for its agents have list prices.
 func modelPrices(p *plan.Plan) doctor.Check {
 	var models []string
 	for t := range p.AllTasks() {
@@ -188,8 +188,8 @@ func modelPrices(p *plan.Plan) doctor.Check {
 		return doctor.Check{Name: "prices", Status: doctor.Fail, Text: err.Error()}
 	}
 	return doctor.Prices(models, func(model string) bool {
-		_, ok := prices.Price(model, budget.Tokens{})
-		return ok
+		_, listed := prices.Price(model, budget.Tokens{})
+		return listed
 	})
 }
 

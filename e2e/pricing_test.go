@@ -81,3 +81,48 @@ func TestSessionOfSeveralProcessesIsCountedOnce(t *testing.T) {
 		}
 	})
 }
+
+// The cost of an attempt equals the API's charges, for each model with a row of its own and each factor. A
+// model without one is priced by the CLI, and its killed attempt by a guess.
+func TestModelsAndFactors(t *testing.T) {
+	t.Parallel()
+	kill := fakeapi.Use(fakeapi.Bash("kill -9 $PPID; sleep 5"))
+	for _, test := range []struct {
+		model string
+		usage fakeapi.Usage
+		guess budget.USD // of two responses; 0: the model has a price
+	}{
+		{"fable", fakeapi.Usage{Input: 1_000, Output: 8_000, CacheRead: 100_000, CacheWrite: 10_000}, 0},
+		{"claude-mythos-5-2", fakeapi.Usage{Input: 1_000, Output: 8_000, CacheRead: 100_000, CacheWrite: 10_000}, 0},
+		{model, fakeapi.Usage{Input: 1_000, Output: 8_000, CacheWrite: 10_000, CacheHour: 4_000, Searches: 2}, 0},
+		{model, fakeapi.Usage{Input: 1_000, Output: 8_000, CacheRead: 100_000, Geo: "us"}, 0},
+		{"claude-tomorrow-1", expensiveUsage, 2 * 615_000},
+		{"claude-fable-5-9", expensiveUsage, 2 * 410_000},
+	} {
+		t.Run(test.model+test.usage.Geo, func(t *testing.T) {
+			t.Parallel()
+			for end, last := range map[string]fakeapi.Reply{"ends": fakeapi.Text("done"), "is killed": kill} {
+				srv := serve(t, fakeapi.Use(fakeapi.Bash("true")).WithUsage(test.usage), last.WithUsage(test.usage))
+				b := newFixture(t, srv)
+				b.req.Settings.Model, b.req.Cap = test.model, 10*budget.Dollar
+				allowBash(b)
+				release := reserveProcesses(t, 1)
+				r := b.attempt(t.Context())
+				release()
+				want, by := srv.Charged(), "result"
+				switch {
+				case end == "ends" && test.guess > 0:
+					want = r.Cost // the CLI's own figure
+				case end != "ends":
+					if by = "stream"; test.guess > 0 {
+						want, by = test.guess, "guess"
+					}
+				}
+				if r.Cost != want || r.Cost == 0 || r.Priced != by || r.Disputed != 0 {
+					t.Errorf("%s on %s: %s (%s), cost %d by %q, want %d by %q; disputed %d", end, r.Model, r.Outcome,
+						r.Reason, r.Cost, r.Priced, want, by, r.Disputed)
+				}
+			}
+		})
+	}
+}

@@ -185,8 +185,8 @@ type Result struct {
 	Cost    budget.USD `json:"cost"`              // micro-dollars of this attempt alone
 	// Priced says where Cost is from: "result" (the CLI's own figure), "stream" (figures from the
 	// stream, priced with a price table), "table" (the same, because tokens and prices contradict
-	// the CLI's figure, which is Disputed), "cap" (unknown: counted at the cap), or "" (nothing was
-	// spent: no agent, or it never started).
+	// the CLI's figure, which is Disputed), "guess" (like "stream", and the price table does not list the
+	// model), "cap" (unknown: counted at the cap), or "" (nothing was spent: no agent, or it never started).
 	Priced   string     `json:"priced,omitempty"`
 	Disputed budget.USD `json:"disputed,omitempty"` // micro-dollars; see Priced
 	Usage    Usage      `json:"usage"`

@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"wavex/budget"
 	"wavex/internal/event"
@@ -32,8 +34,9 @@ func (s *State) updateLogin(r runner.Result) {
 	if r.Window != nil {
 		s.Window = r.Window
 	}
-	if r.Priced == "table" && s.disputed == nil {
-		s.disputed = &r
+	told := slices.ContainsFunc(s.doubted, func(d runner.Result) bool { return d.Priced == r.Priced })
+	if !told && (r.Priced == "table" || r.Priced == "guess") {
+		s.doubted = append(s.doubted, r)
 	}
 	switch {
 	case r.Notional:
@@ -50,21 +53,24 @@ func (s *State) updateLogin(r runner.Result) {
 type moneySnapshot struct {
 	spent    budget.USD
 	notional bool
-	disputed *runner.Result // the first attempt whose CLI figure was disputed; may be nil
+	doubted  int // attempts
 }
 
 func (s *State) moneySnapshot() moneySnapshot {
-	return moneySnapshot{s.Ledger.Spent(), s.Notional, s.disputed}
+	return moneySnapshot{s.Ledger.Spent(), s.Notional, len(s.doubted)}
 }
 
 // onMoneyChange returns a message about a change in money since before, or nil.
 func onMoneyChange(s *State, before moneySnapshot) *event.Notice {
 	l, was := s.Ledger.Limits(), before.notional
 	switch {
-	case s.disputed != nil && before.disputed == nil:
-		r := s.disputed
-		return &event.Notice{Level: "warning", Text: fmt.Sprintf(event.NoticeDisputed, r.ClaudeVersion,
-			r.Disputed.Spent(), r.Cost.Spent())}
+	case len(s.doubted) > before.doubted:
+		r := s.doubted[before.doubted]
+		text := fmt.Sprintf(event.NoticeDisputed, r.ClaudeVersion, r.Disputed.Spent(), r.Cost.Spent())
+		if r.Priced == "guess" {
+			text = fmt.Sprintf(event.NoticeGuessed, cmp.Or(r.Model, "its model"), r.Cost.Spent())
+		}
+		return &event.Notice{Level: "warning", Text: text}
 	case s.Notional && !was && s.Config.BudgetGiven:
 		return &event.Notice{Level: "info", Text: fmt.Sprintf(
 			"subscription login: dollars are notional, nobody is billed them; the run still stops at its budget of %s, because it was given", l.USD)}

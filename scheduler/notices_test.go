@@ -191,17 +191,22 @@ func TestAWaveHasItsOwnLimit(t *testing.T) {
 	}
 }
 
-// A disputed CLI figure is reported once in a run.
-func TestADisputedFigureIsNoticedOnce(t *testing.T) {
+// A disputed CLI figure is reported once in a run, and so is a guessed price.
+func TestADoubtfulFigureIsNoticedOnce(t *testing.T) {
 	t.Parallel()
 	table := runner.Result{Outcome: runner.Done, Session: "s", Cost: 200_000, Disputed: 1000, Priced: "table", Turns: 1,
 		ClaudeVersion: "2.9.9"}
-	b, end := oneByOne(t, nil, paid(1, false), table, table)
-	if end.Status != "complete" || end.Cost != 400_001 {
-		t.Errorf("%+v", end)
-	}
-	if got := notices(b); len(got) != 1 || !strings.Contains(got[0],
-		"claude 2.9.9 said that an attempt cost $0.0010; its tokens cost $0.20") {
-		t.Errorf("%q", got)
+	guess := runner.Result{Outcome: runner.Done, Session: "s", Cost: 200_000, Priced: "guess", Turns: 1, Model: "new-1"}
+	for want, r := range map[string]runner.Result{
+		"claude 2.9.9 said that an attempt cost $0.0010; its tokens cost $0.20":                            table,
+		"an attempt ended without the CLI's figure, and there is no list price of new-1: $0.20 counts, by": guess,
+	} {
+		b, end := oneByOne(t, nil, paid(1, false), r, r)
+		if end.Status != "complete" || end.Cost != 400_001 {
+			t.Errorf("%+v", end)
+		}
+		if got := notices(b); len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("%q", got)
+		}
 	}
 }

@@ -101,7 +101,7 @@ type State struct {
 	Window *runner.Window
 	// Notional means that attempts use a subscription, which is not billed their cost.
 	Notional bool
-	disputed *runner.Result // the first attempt whose Priced is "table"; may be nil
+	doubted  []runner.Result // the first attempts whose Priced is "table" and "guess"
 	failureStreaks
 
 	SessionStart time.Time   // of this session of the run

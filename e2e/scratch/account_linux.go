@@ -32,8 +32,6 @@ type streamCost struct {
 	result bool       // there is a result line
 	total  budget.USD // its total_cost_usd
 	priced budget.USD // of the responses, at list price
-	before budget.USD // spent by the process on other attempts
-	anew   bool       // its first result is the answer to /clear
 	noise  bool       // a whole line that no CLI prints
 	cut    bool       // a kill cut off the write of its last line
 }
@@ -63,7 +61,6 @@ func readStream(dir string) streamCost {
 	for line := range bytes.Lines(data) {
 		var l struct {
 			Type    string
-			Clear   bool
 			Total   float64 `json:"total_cost_usd"`
 			Message response
 			Event   struct {
@@ -77,14 +74,7 @@ func readStream(dir string) streamCost {
 			s.noise = s.noise || !s.cut
 			continue
 		}
-		switch {
-		case l.Type == "wavex":
-			s.before, s.anew = budget.FromFloat(l.Total), l.Clear
-			continue
-		case l.Type == "control_response":
-			continue
-		case l.Type == "result" && s.anew:
-			s.anew = false
+		if l.Type == "control_response" {
 			continue
 		}
 		s.there = true
@@ -108,7 +98,7 @@ func readStream(dir string) streamCost {
 func (s streamCost) expected() (cost budget.USD, priced string) {
 	switch {
 	case s.result:
-		return s.total - s.before, "result"
+		return s.total, "result"
 	case !s.there:
 		return 0, ""
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // Agent makes turns with the claude CLI, or with a program that speaks its protocol. Every field but
-// Argv may be zero. It does not change with use, and its methods are safe for concurrent use.
+// Argv and Prices may be zero. It does not change with use, and its methods are safe for concurrent use.
 type Agent struct {
 	runner.Host
 	// Argv is the program and the arguments before the flags: ["claude"], or [self, "agent"].
@@ -35,7 +35,7 @@ type Agent struct {
 	// Person decides on calls that the policy leaves to a person, and says why it denies one; nil: all are denied. It
 	// may block until ctx ends, and is safe for concurrent use.
 	Person func(ctx context.Context, q policy.Question, timeout time.Duration) (allowed bool, why string)
-	// Prices prices attempts that end without a result line. If nil, they count at their cap.
+	// Prices prices attempts that end without a result line, and checks the figures of the CLI.
 	Prices Pricer
 	// Grace bounds the life of the process after its result line; 0: 10 s.
 	Grace time.Duration

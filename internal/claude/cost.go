@@ -13,9 +13,9 @@ import (
 	"wavex/runner"
 )
 
-// Pricer returns the price of a response; false if the price table does not have the model.
+// Pricer returns the price of a response; a guess, if the price table does not list the model.
 type Pricer interface {
-	Price(model string, t budget.Tokens) (budget.Pico, bool)
+	Price(model string, t budget.Tokens) (cost budget.Pico, listed bool)
 }
 
 // account holds the cost figures that the CLI reported for one process.
@@ -34,7 +34,6 @@ type account struct {
 	fromResult bool        // the figure is from a result line
 	total      budget.USD  // the figure, for this process alone
 	covered    budget.Pico // the priced cost of the responses that the figure includes
-	unpriced   int         // the number of those responses without a price
 }
 
 // onResult adds the figures of a result line. They include every response that had begun, unless it
@@ -58,7 +57,6 @@ func (a *account) onResult(r *resultLine, c *responses) {
 	a.known = true
 	a.fromResult = true
 	a.covered = c.cost
-	a.unpriced = c.unpriced
 }
 
 // onUsage adds the total of an answer to get_usage, which does not include a response in progress.
@@ -67,7 +65,7 @@ func (a *account) onUsage(total float64, c *responses) {
 		return // the result line has the same figure
 	}
 	a.known, a.fromResult, a.total = true, false, budget.FromFloat(a.since(total))
-	a.covered, a.unpriced = c.finished, c.unpriced
+	a.covered = c.finished
 }
 
 // since returns total less the cost of the session before this process. A total below that
@@ -79,9 +77,8 @@ func (a *account) since(total float64) float64 {
 	return total - a.startTotal
 }
 
-// bill returns the best known cost of the process: the CLI's own figure, plus the priced responses
-// after it. If the priced responses alone cost more, their price counts, because the ledger must
-// not be below the API's charges.
+// bill returns the best known cost of the process: the CLI's own figure, plus the priced responses after it. If the
+// responses at list prices alone cost more, the price counts, because the ledger must not be below the API's charges.
 func (f *transcript) bill(limit budget.USD) runner.Bill {
 	c, a := &f.responses, &f.account
 	seen := c.cost.USD()
@@ -96,18 +93,20 @@ func (f *transcript) bill(limit budget.USD) runner.Bill {
 			}
 		}
 		// Both figures are rounded.
-		if finished := c.finished.USD(); a.fromResult && finished > b.Cost+1 {
+		if finished := (c.finished - c.guess).USD(); a.fromResult && finished > b.Cost+1 {
 			return runner.Bill{Cost: seen, Priced: "table", Disputed: b.Cost, Usage: c.usage}
 		}
-		if seen > b.Cost+1 {
-			b.Cost = seen // includes a cancelled response, which 2.1.258 does not count
+		if listed := (c.cost - c.guess).USD(); listed > b.Cost+1 {
+			b.Cost = listed // includes a cancelled response, which 2.1.258 does not count
 		}
 	case !f.init.seen && f.lines == 0: // the process sent no request to the API
 		return runner.Bill{Usage: c.usage}
 	}
+	if c.guess > 0 && c.cost > a.covered {
+		b.Priced = "guess"
+	}
 	// Without any final usage, although a response of the agent itself ended, the cost is far too low.
-	untold := c.own > 1 && !c.told
-	if c.unpriced > a.unpriced || !a.fromResult && untold {
+	if !a.fromResult && c.own > 1 && !c.told {
 		b.Cost, b.Priced = max(b.Cost, limit), "cap"
 	}
 	return b
@@ -132,7 +131,7 @@ type RecoveredCost struct {
 }
 
 // RecoverCost reads the cost of an attempt from its files. It prices a stream without a result line with
-// prices, or counts it at the cap if that is not possible. A stream with an omission counts at the cap, too.
+// prices, or counts it at the cap if it has no final usage. A stream with an omission counts at the cap, too.
 // An attempt without a stream file cost nothing. RecoverCost changes no file.
 func RecoverCost(logDir string, prices Pricer, limit budget.USD) (RecoveredCost, error) {
 	in, err := safefile.Open(filepath.Join(logDir, loop.StreamFile))

@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"strings"
+
 	"github.com/tidwall/gjson"
 
 	"wavex/budget"
@@ -15,11 +17,11 @@ import (
 // agent itself and not for its subagents (observed on claude 2.1.330). The cost is
 // therefore a lower bound.
 type responses struct {
-	prices   Pricer // nil: no response has a price
+	prices   Pricer
 	usage    runner.Usage
 	cost     budget.Pico // of usage
 	finished budget.Pico // the part of cost of subagents' responses and of responses with their final usage
-	unpriced int         // responses of models without a price
+	guess    budget.Pico // the part of cost of models that the price table does not list
 	own      int         // responses of the agent itself
 	last     budget.Pico // cost of the last one that is finished
 	told     bool        // one of them has a final count of output tokens
@@ -29,11 +31,10 @@ type responses struct {
 // response is one that the stream reports event by event. Its key in responses.open is "" for the
 // agent itself, or the parent_tool_use_id of a subagent.
 type response struct {
-	model   string
-	tokens  budget.Tokens
-	cost    budget.Pico
-	final   bool // its final usage is known
-	counted bool // it is counted
+	model  string
+	tokens budget.Tokens
+	cost   budget.Pico
+	final  bool // its final usage is known
 }
 
 // addWhole counts a response that is reported in one line. inner marks a response of a subagent.
@@ -106,20 +107,18 @@ func (c *responses) add(r *response, usage gjson.Result) {
 			set(&u.Searches, v.Get("web_search_requests"))
 		case "speed":
 			u.Fast = v.Str == "fast"
+		case "inference_geo":
+			u.Geo = strings.Clone(v.Str)
 		}
 		return true
 	})
 	c.usage = c.usage.Plus(runner.Usage{Input: u.Input - was.tokens.Input, Output: u.Output - was.tokens.Output,
 		CacheRead: u.CacheRead - was.tokens.CacheRead, CacheWrite: u.CacheWrite - was.tokens.CacheWrite})
-	known := false
-	if c.prices != nil {
-		r.cost, known = c.prices.Price(r.model, *u)
-		c.cost += r.cost - was.cost
+	var listed bool
+	r.cost, listed = c.prices.Price(r.model, *u)
+	if c.cost += r.cost - was.cost; !listed {
+		c.guess += r.cost - was.cost
 	}
-	if !known && !r.counted {
-		c.unpriced++
-	}
-	r.counted = true
 }
 
 // tokens returns a count, or 0 for an implausible value, so that no sum overflows.

@@ -198,7 +198,7 @@ func (s *stream) isRelevant(kind string) bool {
 	switch kind {
 	case "user", "control_request", "control_cancel_request":
 		return s.tools
-	case "assistant", "result", "system", "stream_event", "rate_limit_event", "control_response", sharedType:
+	case "assistant", "result", "system", "stream_event", "rate_limit_event", "control_response":
 		return true
 	}
 	return false

@@ -106,18 +106,11 @@ func TestRecoverCost(t *testing.T) {
 		{"the result counts", join(initLine, textLine, resultGood), flatPrices{}, 6250, "result"},
 		{"also where usage is zero", join(initLine, textLine, resultBad), flatPrices{}, 130_000, "result"},
 		{"no result: the stream", join(initLine, textLine), flatPrices{}, 1341, "stream"},
-		{"no prices: the cap", join(initLine, textLine), nil, 99, "cap"},
-		{"unknown model: the cap", join(initLine, textLine), noPrices{}, 99, "cap"},
+		{"unknown model: a guess", join(initLine, textLine), noPrices{}, 1341, "guess"},
 		{"a request under way, none answered: nothing known to be spent", join(initLine), flatPrices{}, 0, "stream"},
 		{"strange words and nothing known", join("?!", initLine), flatPrices{}, 0, "stream"},
 		{"strange words between the lines", join("?!", initLine, "{", textLine, "?!"), flatPrices{}, 1341, "stream"},
 		{"half a result line", join(initLine, textLine) + resultGood[:300], flatPrices{}, 1341, "stream"},
-		{"a process shared with other attempts, by earlier versions: never below the cost",
-			join(sharedLine, cleared, initLine, textLine), flatPrices{}, 1341, "stream"},
-		{"the same, killed at once", join(sharedLine), flatPrices{}, 0, ""},
-		{"the same with a result", join(sharedLine, cleared, initLine, textLine, resultGood), flatPrices{}, 6250, "result"},
-		{"the same with a result of no turn", join(sharedLine, cleared, initLine, textLine, resultGood,
-			with0turns(resultGood)), flatPrices{}, 12500, "result"},
 		{"cumulative: the last result", join(initLine, textLine, resultGood, strings.Replace(resultGood, "0.00625,\"usage\"",
 			"0.0125,\"usage\"", 1)), flatPrices{}, 12500, "result"},
 	} {
@@ -128,27 +121,6 @@ func TestRecoverCost(t *testing.T) {
 				t.Errorf("recall = %+v, %v; want %d %q", s, err, tc.cost, tc.priced)
 			}
 		})
-	}
-}
-
-// sharedLine is the first line of a stream of earlier versions, whose process had served another
-// attempt and began a new session with /clear.
-const sharedLine = `{"type":"wavex","served":1,"session":"1","total_cost_usd":0.005,"usage":{"input":1},"clear":true}`
-
-var cleared = strings.NewReplacer(`"num_turns":2`, `"num_turns":0`, `0.00625,"usage"`, `0,"usage"`).Replace(resultGood)
-
-func with0turns(line string) string {
-	return strings.NewReplacer(`"num_turns":2`, `"num_turns":0`, `0.00625,"usage"`, `0.0125,"usage"`).Replace(line)
-}
-
-// The answer to /clear is no result. An error in its place is one, and so is the result of a turn.
-func TestAnswerToClear(t *testing.T) {
-	t.Parallel()
-	failed := strings.Replace(cleared, `"is_error":false`, `"is_error":true`, 1)
-	for line, is := range map[string]bool{cleared: false, failed: true, resultGood: true} {
-		if f := parse(t, strings.NewReader(sharedLine+"\n"+line)); (f.result != nil) != is {
-			t.Errorf("%.90s is a result: %v", line, !is)
-		}
 	}
 }
 
@@ -213,9 +185,13 @@ func TestTruncatorGivesUp(t *testing.T) {
 	}
 }
 
-type noPrices struct{}
+// noPrices guesses every price.
+type noPrices struct{ flatPrices }
 
-func (noPrices) Price(string, budget.Tokens) (budget.Pico, bool) { return 0, false }
+func (p noPrices) Price(model string, t budget.Tokens) (budget.Pico, bool) {
+	cost, _ := p.flatPrices.Price(model, t)
+	return cost, false
+}
 
 // The result does not depend on how the input is split, and every byte is kept.
 func TestSplitAnywhere(t *testing.T) {
@@ -546,8 +522,9 @@ func TestUsageOfAResponse(t *testing.T) {
 	f.onLine([]byte(`{"type":"assistant","message":{"id":"m","model":"x","content":[],"usage":{"input_tokens":1,`+
 		`"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4,`+
 		`"cache_creation":{"ephemeral_1h_input_tokens":5},"server_tool_use":{"web_search_requests":6},"speed":"fast",`+
-		`"odd":{"input_tokens":9}}}}`), false)
-	want := budget.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheHour: 5, Searches: 6, Fast: true}
+		`"inference_geo":"us","odd":{"input_tokens":9}}}}`), false)
+	want := budget.Tokens{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheHour: 5, Searches: 6, Fast: true,
+		Geo: "us"}
 	if p.last != want {
 		t.Errorf("tokens %+v, want %+v", p.last, want)
 	}

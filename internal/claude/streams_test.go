@@ -267,21 +267,19 @@ func (j drawnJudge) After(c policy.Call, r policy.Result) {
 	j.say("after %s %s: %s %s %t", c.Tool, c.Agent, r.Input, r.Output, r.Failed)
 }
 
-// somePrices has no price of one model.
+// somePrices guesses the price of one model.
 type somePrices struct{ flatPrices }
 
 func (p somePrices) Price(model string, t budget.Tokens) (budget.Pico, bool) {
-	if model == "unpriced" {
-		return 0, false
-	}
-	return p.flatPrices.Price(model, t)
+	cost, _ := p.flatPrices.Price(model, t)
+	return cost, model != "unpriced"
 }
 
 // drawnStream returns the text of a stream: of single lines, or of whole calls.
 func drawnStream(d dice, calls bool) string {
 	var text strings.Builder
 	if d.IntN(12) == 0 {
-		text.WriteString(`{"type":"wavex","clear":true}` + "\n")
+		text.WriteString(`{"type":"from a newer CLI"}` + "\n")
 	}
 	if d.IntN(10) > 0 {
 		text.WriteString(initLine + "\n")

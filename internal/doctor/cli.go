@@ -174,22 +174,21 @@ func Statements(c support.CLI) Check {
 // 2.1.330 names fable, opus and sonnet.
 var modelAliases = []string{"default", "best", "fable", "opus", "sonnet", "haiku", "opusplan"}
 
-// Prices reports the models without a price. For an attempt that ends, the ledger uses the CLI's
-// own figure. Without a price, an attempt that dies counts at its cap, and a figure of the CLI
-// that is too low cannot be detected.
-func Prices(models []string, known func(model string) bool) Check {
+// Prices reports the models that the price table does not list. For an attempt that ends, the ledger uses the CLI's
+// own figure. Without a list price, that figure cannot be checked, and an attempt that dies counts by a guess.
+func Prices(models []string, listed func(model string) bool) Check {
 	const name = "prices"
 	var missing []string
 	for _, m := range models {
 		alias := slices.Contains(modelAliases, strings.TrimSuffix(m, "[1m]"))
-		if m != "" && !alias && !known(m) && !slices.Contains(missing, m) {
+		if m != "" && !alias && !listed(m) && !slices.Contains(missing, m) {
 			missing = append(missing, m)
 		}
 	}
 	if len(missing) == 0 {
-		return okCheck(name, "every model that is named has a price")
+		return okCheck(name, "every model that is named by its id has a list price")
 	}
-	return warnCheck(name, fmt.Sprintf("no price for %s: an attempt that is killed counts at its cap",
+	return warnCheck(name, fmt.Sprintf("no list price for %s: an attempt that is killed is priced by a guess",
 		strings.Join(missing, ", ")),
 		"add it to a price table and name that with run --prices FILE")
 }

@@ -15,6 +15,8 @@ const (
 		"stop the run; --budget makes them"
 	NoticeDisputed = "claude %s said that an attempt cost %s; its tokens cost %s at list prices, which is counted, " +
 		"here and from now on; if your prices are lower, give them with --prices"
+	NoticeGuessed = "an attempt ended without the CLI's figure, and there is no list price of %s: %s counts, by a " +
+		"guess, here and from now on; give its prices with --prices"
 )
 
 // ResumeCommand returns the command that continues a run after stop, which may be nil. path is the path of

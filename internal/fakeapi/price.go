@@ -11,7 +11,10 @@ type Usage struct {
 	Input      int64
 	Output     int64
 	CacheRead  int64
-	CacheWrite int64 // to the five-minute cache
+	CacheWrite int64
+	CacheHour  int64  // the part of CacheWrite that lives for an hour; the rest lives for five minutes
+	Searches   int64  // web searches
+	Geo        string // inference_geo
 }
 
 // defaultUsage is charged for a reply without a usage.
@@ -39,8 +42,12 @@ func (p Price) Cost(u Usage) budget.USD { return round(p.pico(u)) }
 
 // pico returns the exact cost in millionths of a micro-dollar.
 func (p Price) pico(u Usage) int64 {
-	return u.Input*int64(p.Input) + u.Output*int64(p.Output) +
-		u.CacheRead*int64(p.CacheRead) + u.CacheWrite*int64(p.CacheWrite)
+	sum := u.Input*int64(p.Input) + u.Output*int64(p.Output) + u.CacheRead*int64(p.CacheRead) +
+		(u.CacheWrite-u.CacheHour)*int64(p.CacheWrite) + u.CacheHour*2*int64(p.Input)
+	if u.Geo == "us" {
+		sum = sum / 10 * 11
+	}
+	return sum + u.Searches*10_000_000_000
 }
 
 func round(pico int64) budget.USD { return budget.USD((pico + 500_000) / 1_000_000) }

@@ -305,7 +305,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, a resolvedRe
 			s.charge(a.model, a.startUsage())
 		case "message_delta":
 			rest := a.usage
-			s.charge(a.model, Usage{Output: rest.Output - a.startUsage().Output})
+			s.charge(a.model, Usage{Output: rest.Output - a.startUsage().Output, Geo: rest.Geo})
 		}
 	}
 }

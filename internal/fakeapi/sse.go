@@ -57,7 +57,9 @@ func (a resolvedReply) startUsage() Usage {
 
 func (u Usage) object() object {
 	return object{"input_tokens": u.Input, "output_tokens": u.Output,
-		"cache_read_input_tokens": u.CacheRead, "cache_creation_input_tokens": u.CacheWrite}
+		"cache_read_input_tokens": u.CacheRead, "cache_creation_input_tokens": u.CacheWrite,
+		"cache_creation":  object{"ephemeral_1h_input_tokens": u.CacheHour},
+		"server_tool_use": object{"web_search_requests": u.Searches}, "inference_geo": u.Geo}
 }
 
 func (a resolvedReply) message(content []object, stop any, u Usage) object {

@@ -35,7 +35,7 @@ func TestRecoverCalls(t *testing.T) {
 		{"one ended, one was under way", map[string]string{"debugger/stream.jsonl": begun + response + result,
 			"tester/stream.jsonl": begun + response}, 255_025, true},
 		{"a model without a price", map[string]string{"debugger/stream.jsonl": begun +
-			`{"type":"assistant","message":{"id":"1","model":"x","usage":{"input_tokens":9}}}`}, 0, false},
+			`{"type":"assistant","message":{"id":"1","model":"x","usage":{"input_tokens":9}}}`}, 135, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -56,10 +56,6 @@ func TestCutOffRunIsPricedByItsStreams(t *testing.T) {
 	if err != nil || len(kept) != len(started) || alive || len(f.Events) != len(started)+2 {
 		t.Errorf("%d events on record, %d followed, alive %v, %v", len(kept), len(f.Events), alive, err)
 	}
-	l := Recovery{Loop: folder, Run: "r-1", Prices: budget.Prices{}}
-	if r := l.Attempt(started[2].(event.AttemptStarted)); r.Cost != 9*budget.Dollar || r.Priced != "cap" {
-		t.Errorf("without prices: %s by %q", r.Cost, r.Priced)
-	}
 	// The resume records the cost, and a follower counts it once.
 	end := func(task string, key string, cost budget.USD) event.Body {
 		return event.AttemptEnded{Task: task, Key: key, Attempt: 1, Status: event.Pending,
