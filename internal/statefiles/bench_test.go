@@ -25,7 +25,7 @@ func BenchmarkWrite(b *testing.B) {
 		s.EndAttempt(tasks[i].ID, runner.Result{Outcome: runner.Done}, event.Completed, nil)
 	}
 	all := newModel(s.S)
-	to := fileStore{dir: loop.Dir(b.TempDir()), last: map[string]lastWrite{}}
+	to := fileStore{dir: loop.Dir(b.TempDir())}
 	for b.Loop() {
 		if err := to.write(all); err != nil {
 			b.Fatal(err)

@@ -1,7 +1,6 @@
 package statefiles
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,18 +45,13 @@ func Rebuild(dir loop.Dir, clean func([]byte) []byte, s *scheduler.State) error 
 // fileStore is a folder with projections in it.
 type fileStore struct {
 	dir         loop.Dir
-	last        map[string]lastWrite // the last written text by name; nil: not used
-	redact      func([]byte) []byte  // removes secrets, which plans may have; nil for none
-	beforeWrite func(name string)    // called before each file is written; nil except in tests
-	history     *writeHistory        // the recently written texts; nil: not used
+	redact      func([]byte) []byte // removes secrets, which plans may have; nil for none
+	beforeWrite func(name string)   // called before each file is written; nil except in tests
+	history     *writeHistory       // the recently written texts; nil: not used
 }
 
-// lastWrite is a JSON file as this process last wrote it. For rest see lay.
-type lastWrite struct{ text, rest []byte }
-
-// render returns the new text of a JSON file, given the old text or nil, and the part of it that
-// other programs may share; see lay.
-type render func(old []byte) (text, rest []byte, err error)
+// render returns the new text of a JSON file, given the old text or nil.
+type render func(old []byte) ([]byte, error)
 
 // write replaces all files. An error with one file does not prevent the others from being written.
 func (s fileStore) write(b *model) error {
@@ -84,27 +78,16 @@ func (s fileStore) mergeFile(name string, over render) error {
 	case err != nil:
 		return err
 	default:
-		if was, ok := s.last[name]; ok && bytes.Equal(was.text, text) {
-			old = was.rest // no other process wrote it, and most of it is wavex's own
-		} else if _, err := members(text); err != nil {
-			if aside, err = moveUnreadable(path, err); err != nil {
-				return err
-			}
-		} else {
+		if _, err := members(text); err == nil {
 			old = text
+		} else if aside, err = moveUnreadable(path, err); err != nil {
+			return err
 		}
 	}
-	text, rest, err := over(old)
-	if err != nil {
+	if text, err = over(old); err != nil {
 		return fmt.Errorf("rendering %s: %w", name, err)
 	}
-	if err := s.writeFile(name, text); err != nil {
-		return errors.Join(aside, err)
-	}
-	if s.last != nil {
-		s.last[name] = lastWrite{text, rest} // if secrets were removed, the file will differ
-	}
-	return aside
+	return errors.Join(aside, s.writeFile(name, text))
 }
 
 // ReplacedError says that a file could not be read. It was renamed, and written again.

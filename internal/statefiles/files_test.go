@@ -145,7 +145,7 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 func TestInvalidScoresAreDropped(t *testing.T) {
 	t.Parallel()
 	s := reporttest.CompleteRun(t, nil)
-	text, err := newModel(s.S).workflowText([]byte(
+	text, err := newModel(s.S).mergeWorkflow([]byte(
 		`{"spec_score": "high", "fit_score": [], "shape_chosen": "round", "recall_surfaced": [1]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func TestMergeKeepsEveryKey(t *testing.T) {
 		old, ours := object.Draw(t, "old"), object.Draw(t, "ours")
 		a, _ := json.Marshal(old)
 		b, _ := json.Marshal(ours)
-		text, _, err := mergeShared(a, b, nil)
+		text, err := mergeShared(a, b, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,35 +262,8 @@ func TestMergeKeepsEveryKey(t *testing.T) {
 				t.Fatalf("their %q is gone", k)
 			}
 		}
-		if again, _, err := mergeShared(text, b, nil); err != nil || !bytes.Equal(again, text) {
+		if again, err := mergeShared(text, b, nil); err != nil || !bytes.Equal(again, text) {
 			t.Fatalf("a second time it is\n%s\nand was\n%s", again, text)
-		}
-	})
-}
-
-// The shared part is enough for the next merge, given the same keys of wavex with other values.
-func TestMergeOverSharedPart(t *testing.T) {
-	t.Parallel()
-	value := rapid.OneOf(rapid.Just[any](nil), rapid.Just[any]("x"), rapid.Just[any](7.0), rapid.Just[any]([]any{}),
-		rapid.Just[any](map[string]any{"z": 1.0}), rapid.Just[any](map[string]any{"y": nil}))
-	free := openKeys{"a": decodesAs[float64], "b": decodesAs[[]string]}
-	rapid.Check(t, func(t *rapid.T) {
-		old := rapid.MapOf(rapid.StringMatching(`[a-f]`), value).Draw(t, "old")
-		first, second := map[string]any{}, map[string]any{}
-		for _, k := range []string{"a", "b", "c", "d"} {
-			first[k], second[k] = value.Draw(t, "first "+k), value.Draw(t, "second "+k)
-		}
-		o, _ := json.Marshal(old)
-		a, _ := json.Marshal(first)
-		b, _ := json.Marshal(second)
-		text, rest, err := mergeShared(o, a, free, "d")
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, _, err1 := mergeShared(text, b, free, "d")
-		got, _, err2 := mergeShared(rest, b, free, "d")
-		if err1 != nil || err2 != nil || !bytes.Equal(got, want) {
-			t.Fatalf("over %s it is\n%s\nand over\n%s\nit is\n%s", rest, got, text, want)
 		}
 	})
 }
@@ -299,7 +272,7 @@ func TestMergeOverSharedPart(t *testing.T) {
 func TestKeepsWhatOthersWriteMeanwhile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := fileStore{dir: loop.Dir(dir), last: map[string]lastWrite{}}
+	s := fileStore{dir: loop.Dir(dir)}
 	w := reporttest.MixedRun(t, nil)
 	b := newModel(w.S)
 	for i, extra := range []string{`"x":1`, `"y":2`, ``} {

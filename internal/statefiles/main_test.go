@@ -53,15 +53,3 @@ func writeForever(dir string) {
 type quiet struct{ testing.TB }
 
 func (quiet) Helper() {}
-
-// workflowText returns the text of the file, given the old text or nil.
-func (b *model) workflowText(old []byte) ([]byte, error) {
-	text, _, err := b.mergeWorkflow(old)
-	return text, err
-}
-
-// linearText returns the text of the file, given the old text or nil.
-func (b *model) linearText(old []byte) ([]byte, error) {
-	text, _, err := b.mergeLinear(old)
-	return text, err
-}

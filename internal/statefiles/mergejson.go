@@ -29,21 +29,18 @@ type openKeys map[string]func(value json.RawMessage) bool
 
 // mergeShared merges wavex's object into the old text: wavex's keys come first, in its order, then the
 // keys that only the old text has. If a key is in free and wavex's value is null or empty, a valid
-// old value stays. Objects at the keys deep are merged in the same way. rest is the part of the new
-// text that other programs may share: merging wavex's keys into it gives the same as merging them
-// into all of text. The text is indented and ends with a newline.
-func mergeShared(old, ours []byte, free openKeys, deep ...string) (text, rest []byte, err error) {
+// old value stays. Objects at the keys deep are merged in the same way. The text is indented and ends with a newline.
+func mergeShared(old, ours []byte, free openKeys, deep ...string) ([]byte, error) {
 	mine, err := members(ours)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var theirs jsonobject.Object
 	if old != nil {
 		if theirs, err = members(old); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	var shared jsonobject.Object
 	for i := range mine {
 		m := &mine[i]
 		if at := theirs.Index(m.Name); at >= 0 {
@@ -54,15 +51,12 @@ func mergeShared(old, ours []byte, free openKeys, deep ...string) (text, rest []
 				m.Value = was
 			}
 			if slices.Contains(deep, m.Name) {
-				if both, _, err := mergeShared(was, m.Value, nil); err == nil { // an error: the old value is not an object
+				if both, err := mergeShared(was, m.Value, nil); err == nil { // an error: the old value is not an object
 					m.Value = both
 				}
 			}
 		}
-		if free[m.Name] != nil || slices.Contains(deep, m.Name) {
-			shared = append(shared, *m)
-		}
 	}
-	text, err = jsontext.AppendFormat(nil, append(mine, theirs...).Value(), lenientJSON...)
-	return append(text, '\n'), append(shared, theirs...).Value(), err
+	text, err := jsontext.AppendFormat(nil, append(mine, theirs...).Value(), lenientJSON...)
+	return append(text, '\n'), err
 }

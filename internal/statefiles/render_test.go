@@ -50,12 +50,12 @@ func TestEveryEvent(t *testing.T) {
 				if whole := newModel(s); !reflect.DeepEqual(*whole, kept) {
 					t.Fatalf("after event %d (%s) the book has\n%+v\nand the state\n%+v", e.Seq, e.Body.Type(), kept, *whole)
 				}
-				w, err := kept.workflowText(nil)
+				w, err := kept.mergeWorkflow(nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				valid(t, workflow, w)
-				l, err := kept.linearText(nil)
+				l, err := kept.mergeLinear(nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -122,12 +122,12 @@ func TestGolden(t *testing.T) {
 			t.Parallel()
 			s := tell(t, nil)
 			b := newModel(s.S)
-			w, err := b.workflowText(nil)
+			w, err := b.mergeWorkflow(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name+".workflow.json", w)
-			l, err := b.linearText(nil)
+			l, err := b.mergeLinear(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +188,7 @@ func TestStepsDiffer(t *testing.T) {
 	if got := b.steps; !reflect.DeepEqual(got, want) {
 		t.Errorf("steps are %q, want %q", got, want)
 	}
-	l, err := b.linearText(nil)
+	l, err := b.mergeLinear(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestErrors(t *testing.T) {
 		LastError *string `json:"last_error"`
 	}) {
 		t.Helper()
-		text, err := newModel(s.S).linearText(nil)
+		text, err := newModel(s.S).mergeLinear(nil)
 		if err == nil {
 			valid(t, jsonschematest.New(t, LinearSchema()), text)
 			err = json.Unmarshal(text, &l)
@@ -260,7 +260,7 @@ func TestReviewWithoutAnswer(t *testing.T) {
 		s.EndAttempt("a", reporttest.PassingResult(1000), event.Completed, nil)
 		s.Apply(event.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})
 		s.Apply(event.ReviewEnded{N: 1, Mode: counsel.Thorough, Round: 1, Passed: r.Error == "", Review: r})
-		text, err := newModel(s.S).workflowText(nil)
+		text, err := newModel(s.S).mergeWorkflow(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

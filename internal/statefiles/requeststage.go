@@ -28,7 +28,7 @@ type RequestStage struct {
 // lock of dir. clean removes secrets; nil for none.
 func WriteRequestStage(dir loop.Dir, clean func([]byte) []byte, s RequestStage) error {
 	to := fileStore{dir: dir, redact: clean}
-	return to.mergeFile(loop.WorkflowFile, func(old []byte) (text, rest []byte, err error) {
+	return to.mergeFile(loop.WorkflowFile, func(old []byte) ([]byte, error) {
 		w := workflow{Version: 1, Stage: s.Name, Task: s.Request, Started: s.Started.UTC(), Updated: s.Updated.UTC(),
 			Recall: []string{},
 			Wavex:  extension{Run: s.Run, Plan: s.Plan, Seq: s.Seq, Status: "planning", CostUSD: s.Spent, Tasks: []taskState{}}}
@@ -40,7 +40,7 @@ func WriteRequestStage(dir loop.Dir, clean func([]byte) []byte, s RequestStage) 
 		}
 		ours, err := json.Marshal(w)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		return mergeShared(old, textfmt.JSON(ours), nil)
 	})

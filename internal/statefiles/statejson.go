@@ -59,7 +59,7 @@ type criterion struct {
 	Kind string `json:"verification"`
 }
 
-func (b *model) mergeLinear(old []byte) (text, rest []byte, err error) {
+func (b *model) mergeLinear(old []byte) ([]byte, error) {
 	w := linear{Spec: b.goal(), Criteria: []string{}, ExitSignal: b.exitSignal, Steps: b.steps, Completed: []string{},
 		Remaining: []string{},
 		Iteration: b.Iterations, State: b.linearStatus(), Breaker: b.breaker,
@@ -83,7 +83,7 @@ func (b *model) mergeLinear(old []byte) (text, rest []byte, err error) {
 	}
 	ours, err := json.Marshal(w)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	return mergeShared(old, textfmt.JSON(ours), nil, "circuitBreaker")
 }

@@ -73,7 +73,7 @@ type taskState struct {
 	BlockedBy []string     `json:"blocked_by,omitempty"` // blockers that are not completed
 }
 
-func (b *model) mergeWorkflow(old []byte) (text, rest []byte, err error) {
+func (b *model) mergeWorkflow(old []byte) ([]byte, error) {
 	w := workflow{Version: 1, Stage: b.Stage, Task: b.goal(), Started: b.Started.UTC(), Updated: b.at, Recall: []string{},
 		Reviews: b.reviews,
 		Wavex: extension{Run: b.run, Plan: b.plan, Name: b.name, Seq: b.seq, Status: event.RunRunning,
@@ -106,7 +106,7 @@ func (b *model) mergeWorkflow(old []byte) (text, rest []byte, err error) {
 	}
 	ours, err := json.Marshal(w)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	return mergeShared(old, textfmt.JSON(ours), scoreKeys)
 }

@@ -44,7 +44,7 @@ type Writer struct {
 // stops the run.
 func NewWriter(dir loop.Dir, clean func([]byte) []byte, warn func(error)) *Writer {
 	wrote := &writeHistory{last: map[string][][sha256.Size]byte{}}
-	s := fileStore{dir: dir, redact: clean, last: map[string]lastWrite{}, history: wrote}
+	s := fileStore{dir: dir, redact: clean, history: wrote}
 	w := newWriter(s.write, minInterval, warn)
 	w.history = wrote
 	return w
