@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"wavex/budget"
 	"wavex/internal/agent"
@@ -30,17 +31,16 @@ import (
 )
 
 type doctorOptions struct {
-	claude   string
+	run      *runOptions // those of a run here, with the settings
 	parallel int
 	probe    bool
-	sandbox  string // of the settings
-	workers  event.Workers
-	asks     event.Config // of the settings: the parts by which a run asks models
 	output   string
 }
 
 func newDoctor(std Stdio) *cobra.Command {
-	var o doctorOptions
+	o := doctorOptions{run: &runOptions{fleet: std.Fleet, want: flagDefaults()}}
+	ofRun := &cobra.Command{}
+	runFlags(ofRun, o.run)
 	c := &cobra.Command{
 		Use:   "doctor [PLAN]",
 		Short: "Look whether a run could start here, and what is missing",
@@ -58,30 +58,33 @@ settings are wrong, 5 a person must put something right.`,
 		Example: "  wavex doctor\n  wavex doctor plan.json --probe\n  wavex doctor --output json",
 		Args:    optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			known := settingFlags(Root(std))
-			if _, err := listSettings(known, ""); err != nil {
+			dir, err := projectDir("")
+			if err != nil {
 				return err
 			}
-			of := func(flag string) string { return known.Lookup(flag).Value.String() }
-			o.claude = cmp.Or(o.claude, of("claude"))
-			o.sandbox = of("sandbox")
-			settleWorkers(c.Flags(), std.Fleet, of)
-			if o.workers.Engine != "" && std.Fleet == nil {
+			if o.run.settings, err = newSettings(ofRun, std.Fleet); err != nil {
+				return err
+			}
+			if err := cmp.Or(o.run.readUser(), o.run.readProject(dir)); err != nil {
+				return err
+			}
+			if o.run.want.Workers.Engine != "" && std.Fleet == nil {
 				return run.ErrNoFleet
 			}
-			o.asks = event.Config{Workers: o.workers, Counsel: of("counsel") == "on", Review: of("review"),
-				Judge: of("judge") != "off", Precheck: of("precheck") == "on"}
+			o.run.want.Judge = o.run.judge != "off"
 			return runDoctor(c.Context(), args, o, std)
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.IntVarP(&o.parallel, "parallel", "j", 0,
 		"check the memory for this many parallel attempts (default: as run would start)")
 	f.BoolVar(&o.probe, "probe", false,
 		"test the CLI's behaviour that wavex relies on, and ask the model one question, which costs money")
-	workersFlags(c, std.Fleet, &o.workers)
 	outputFlag(c, &o.output)
+	shared := &cobra.Command{}
+	workersFlags(shared, std.Fleet, &event.Workers{})
+	f.AddFlag(ofRun.Flags().Lookup("claude"))
+	shared.Flags().VisitAll(func(s *pflag.Flag) { f.AddFlag(ofRun.Flags().Lookup(s.Name)) })
 	return c
 }
 
@@ -201,7 +204,7 @@ func (d *diagnosis) report(ctx context.Context) doctorReport {
 		doctor.Memory(FreeMemory(), d.parallel()),
 		doctor.Lock(loop.In(d.dir)), d.journal(), doctor.TaskList(d.env))
 	checks = append(checks, workers...)
-	switch d.opts.sandbox {
+	switch d.opts.run.want.Sandbox.Mode {
 	case event.SandboxAuto:
 		_, err := wall.Try(ctx, d.dir, d.env)
 		checks = append(checks, doctor.Wall(err))
@@ -231,10 +234,10 @@ func (d *diagnosis) agent(ctx context.Context) (checks []doctor.Check, argv []st
 	if why := d.withoutCLI(); why != "" {
 		return []doctor.Check{{Name: "cli", Status: doctor.OK, Text: why}}, nil
 	}
-	path, err := findClaude(d.opts.claude)
+	path, err := findClaude(d.opts.run.claude)
 	cli := doctor.Check{Name: "cli", Status: doctor.Fail, Text: fmt.Sprintf("the claude CLI %q is not there", path),
 		Fix: "install it with: " + support.Install}
-	if d.opts.workers.Engine != "" {
+	if d.opts.run.want.Workers.Engine != "" {
 		cli.Fix += "; workers make the attempts, so it is for panels, reviews and judgements (see fleet/docs/workers.md)"
 	}
 	var p support.Program

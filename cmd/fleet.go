@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"wavex/internal/agent"
 	"wavex/internal/doctor"
@@ -138,28 +137,17 @@ func workersFlags(c *cobra.Command, fleet Fleet, to *event.Workers) {
 	}
 }
 
-// settleWorkers gives the flags of workers that the user left out their values of the settings.
-func settleWorkers(flags *pflag.FlagSet, fleet Fleet, of func(flag string) string) {
-	names := &cobra.Command{}
-	workersFlags(names, fleet, &event.Workers{})
-	names.Flags().VisitAll(func(f *pflag.Flag) {
-		if to := flags.Lookup(f.Name); !to.Changed && of(f.Name) != "" {
-			_ = to.Value.Set(of(f.Name)) // valid there, so valid here
-		}
-	})
-}
-
 // withoutCLI says why a run on workers needs no CLI here; "" if it needs one, or may need one.
 func (d *diagnosis) withoutCLI() string {
 	p, only := d.plan, ""
-	if d.opts.workers.Engine == "" {
+	if d.opts.run.want.Workers.Engine == "" {
 		return ""
 	}
 	if p == nil {
 		p = &plan.Plan{Tasks: []plan.Task{{}}}
 		only = ", but for criteria without a check and tasks of reversibility 1"
 	}
-	if needsCLI(p, &d.opts.asks) {
+	if needsCLI(p, &d.opts.run.want) {
 		return ""
 	}
 	return "not needed here: workers make the attempts, and the run asks no model itself" + only
@@ -168,10 +156,10 @@ func (d *diagnosis) withoutCLI() string {
 // workers adds the mistakes of a plan for workers to the checks of the plan, and returns the other checks of a run on
 // workers.
 func (d *diagnosis) workers(ctx context.Context) (others []doctor.Check) {
-	if d.opts.workers.Engine == "" {
+	if d.opts.run.want.Workers.Engine == "" {
 		return nil
 	}
-	fleet, checks, _ := d.std.Fleet.Connect(ctx, FleetRun{&event.Config{Dir: d.dir, Workers: d.opts.workers,
+	fleet, checks, _ := d.std.Fleet.Connect(ctx, FleetRun{&event.Config{Dir: d.dir, Workers: d.opts.run.want.Workers,
 		Run: "doctor-" + runlog.NewID(time.Now()), Isolation: event.Isolated}, d.plan,
 		func(flag string) string { return "--" + flag }})
 	if fleet != nil {
