@@ -98,8 +98,7 @@ func compareCommands(ts *testscript.TestScript, after string) {
 		"status", "money", "iterations")
 	add("report", total, run("report", "--format", "table"), names...)
 	add("report in Markdown", total, strings.ReplaceAll(run("report", "--format", "markdown"), `\`, ""), names...)
-	add("watch", `(?s)([a-z][a-z ]*?)  .*?(\S+)(?:  \d{8}-\S+)?\n\d+/\d+ tasks.*? \| `+money+`.*? \| iteration (\S+)\n`,
-		run("watch", "--plain"), "status", "time", "money", "iterations")
+	add("watch", total, run("watch", "--plain"), names...)
 	usd := budget.FromFloat(r.CostUSD)
 	shown, _, _ := strings.Cut(first["money"], "/")
 	if shown != usd.Spent() && shown != fmt.Sprintf("$%.4f", usd.Float()) {

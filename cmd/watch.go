@@ -95,10 +95,7 @@ func runWatch(ctx context.Context, args []string, o watchOptions, std Stdio) err
 // redraw shows the live view of the run until it ends.
 func (f follower) redraw(ctx context.Context, std Stdio, o ui.Options) error {
 	if f.Done() {
-		sum := f.summary()
-		lines := f.board().Lines(time.Now(), o)
-		_, err := fmt.Fprint(std.Out, strings.Join(lines, "\n")+"\n\n"+sum.Table(o.Width()-1, o.ASCII))
-		return err
+		return f.printTable(std, o.Width()-1, o.ASCII)
 	}
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
@@ -113,11 +110,21 @@ func (f follower) redraw(ctx context.Context, std Stdio, o ui.Options) error {
 	return f.showUntilEnd(ctx, std, v, v.Activity)
 }
 
-// printLines prints the events from now on.
+// printTable prints the run as wavex report does, no wider than columns, unless that is 0.
+func (f follower) printTable(std Stdio, columns int, ascii bool) error {
+	sum := report.Of(f.State, f.Events).At(time.Now(), f.Alive)
+	_, err := fmt.Fprint(std.Out, sum.Table(columns, ascii))
+	return err
+}
+
+// printLines prints the live view once, and the events from now on.
 func (f follower) printLines(ctx context.Context, o watchOptions, std Stdio) error {
+	if f.Done() {
+		return f.printTable(std, 0, o.ascii)
+	}
 	size := func() int { return 200 }
-	lines := f.board().Lines(time.Now(), ui.Options{ASCII: o.ascii, Width: size, Height: size})
-	if _, err := fmt.Fprintln(std.Out, strings.Join(lines, "\n")); err != nil || f.Done() {
+	lines := ui.Once(f.State, f.Running(), time.Now(), ui.Options{ASCII: o.ascii, Width: size, Height: size})
+	if _, err := fmt.Fprintln(std.Out, strings.Join(lines, "\n")); err != nil {
 		return err
 	}
 	return f.showUntilEnd(ctx, std, ui.Plain(std.Out, ui.Options{ASCII: o.ascii}), nil)
@@ -236,13 +243,6 @@ func (f follower) wait(ctx context.Context, show func(event.Event, *scheduler.St
 	return err == nil && f.State != nil, err
 }
 
-// board returns the run for a terminal.
-func (f follower) board() *ui.Board {
-	b := ui.BoardOf(f.State, f.Alive)
-	b.Running = f.Running()
-	return b
-}
-
 // page returns the run for a browser.
 func (f follower) page(now time.Time) (*page.Run, *page.Details) {
 	r := page.Of(f.State, f.Events, now, f.Alive)
@@ -253,9 +253,4 @@ func (f follower) page(now time.Time) (*page.Run, *page.Details) {
 	}
 	f.addLive(r)
 	return r, page.DetailsOf(f.State, f.Events, f.Files())
-}
-
-// summary returns the run's summary, as in its report.
-func (f follower) summary() report.Summary {
-	return report.Of(f.State, f.Events).At(time.Now(), f.Alive)
 }

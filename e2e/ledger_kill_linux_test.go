@@ -134,7 +134,7 @@ func killMarked(t *testing.T, entry string, c cli) (n int) {
 }
 
 var (
-	costOfTasks = regexp.MustCompile(`tasks \| (\$[0-9.]+)/`)
+	costOfTasks = regexp.MustCompile(`(?:tasks \| |Cost: )(\$[0-9.]+)/`)
 	costSpent   = regexp.MustCompile(`(\$[0-9.]+) spent`)
 )
 

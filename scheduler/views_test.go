@@ -53,7 +53,7 @@ type viewFigures struct {
 
 var comparedViews = []viewFigures{
 	{"events", eventFigures}, {"json", jsonFigures}, {"table", tableFigures}, {"markdown", markdownFigures},
-	{"junit", junitFigures}, {"page", pageFigures}, {"watch", watchFigures}, {"status box", boxFigures},
+	{"junit", junitFigures}, {"page", pageFigures}, {"status box", boxFigures},
 	{"runs", runsFigures}, {"state-md", stateBlockFigures}, {"announcement", announcementFigures},
 	{"ndjson", endFigures},
 }
@@ -477,30 +477,6 @@ func pageFigures(t testing.TB, m moment) figures {
 }
 
 func wide(n int) func() int { return func() int { return n } }
-
-func watchFigures(t testing.TB, m moment) figures {
-	b := ui.BoardOf(m.s, m.alive)
-	lines := b.Lines(m.now, ui.Options{ASCII: true, Width: wide(200), Height: wide(500)})
-	head := match(t, `^(?:\W )?([a-z][a-z ]*?)  .*?(\d[^\s,]*[smh])(?:, (?:about|at least) \S+ left)?(?:  r-1)?$`,
-		lines[0])
-	money := match(t, `^(\d+/\d+) tasks.* \| `+moneyPattern+`.* \| iteration (\S+)$`, lines[1])
-	f := figures{"status": head[0], "done": money[0], "money": money[1], "iterations": money[2], "time": head[1]}
-	running := 0
-	for _, l := range lines[2:] {
-		list := compiled(`^  (\S+) (\d+/\d+|unknown)(?:, .*)?  (\$[0-9.]+)(?: of .*)?$`).FindStringSubmatch(l)
-		if list != nil {
-			f["list "+list[1]] = list[2] + " " + list[3]
-		}
-		wave := compiled(`^[> ] wave +(\d+) .* (\d+/\d+)(?:, \d+ verified)?(?:, (\d+) running)?`).FindStringSubmatch(l)
-		if wave != nil {
-			f["done in wave "+wave[1]] = wave[2]
-			n, _ := strconv.Atoi(wave[3])
-			running += n
-		}
-	}
-	f["running"] = fmt.Sprint(running)
-	return f
-}
 
 func boxFigures(t testing.TB, m moment) figures {
 	text := ui.StatusBox(ui.StatusView{Status: ui.StatusOf(m.s, m.alive), Plain: true},

@@ -44,6 +44,20 @@ type observation struct {
 	worker  string
 }
 
+// tallyText returns "2/4, 1 verified, 1 failed".
+func tallyText(c scheduler.Tally) string {
+	l := fmt.Sprintf("%d/%d", c.Completed, c.All)
+	for _, n := range []struct {
+		n    int
+		word string
+	}{{c.Verified, "verified"}, {c.Running, "running"}, {c.Failed, "failed"}, {c.Blocked, "blocked"}} {
+		if n.n > 0 {
+			l += fmt.Sprintf(", %d %s", n.n, n.word)
+		}
+	}
+	return l
+}
+
 // runningTask is work under way as its line shows it.
 type runningTask struct {
 	event.Activity

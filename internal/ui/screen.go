@@ -95,3 +95,5 @@ func (r row) render(columns int, o Options) string {
 	}
 	return margin + words
 }
+
+func colorize(color, text string) string { return "\x1b[" + color + "m" + text + "\x1b[0m" }

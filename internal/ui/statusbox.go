@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"wavex/internal/event"
+	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/scheduler"
 )
@@ -13,18 +14,49 @@ import (
 // This file draws the box of `wavex status`: the stages of the workflow and the next action of
 // each.
 
-// Status holds the data of the box that come from the journal.
+// Status holds the data of the box that come from the journal. Its texts may be foreign.
 type Status struct {
-	Board    Board // without the running work
-	Going    bool  // the run has not ended, and a wavex process works at it
-	Stages   []Stage
-	PlanPath string
+	Run, Name string
+	Status    event.RunStatus
+	Stopping  string // why nothing more starts; "" while the run starts work
+	Next      string // the command that continues, or the next action
+	Going     bool   // the run has not ended, and a wavex process works at it
+	Stages    []Stage
+	PlanPath  string
+	report.Figures
 }
 
 // StatusOf derives the data of the box from a state. alive tells whether a wavex process works at the run.
 func StatusOf(s *scheduler.State, alive bool) Status {
-	st := stateStages{s}
-	return Status{Board: *newBoard(s, alive), Going: s.Ended == nil && alive, Stages: st.stages(), PlanPath: s.Plan.Path}
+	st := Status{Run: s.Config.Run, Name: s.Plan.Name, Status: event.RunRunning, Going: s.Ended == nil && alive,
+		Stages: stateStages{s}.stages(), PlanPath: s.Plan.Path, Figures: report.FiguresOf(s)}
+	if s.Stop != nil {
+		st.Stopping = cmp.Or(s.Stop.Reason, string(s.Stop.Status))
+	}
+	switch {
+	case s.Ended != nil:
+		st.Status, st.Next, st.Stopping = s.Ended.Status, s.Ended.Resume, s.Ended.Reason
+	case !alive:
+		st.Status, st.Next = event.RunCutOff, "wavex resume"
+	}
+	if !st.Going {
+		st.Total.Running = 0
+	}
+	return st
+}
+
+// money returns the tasks, the money and the iterations.
+func (st *Status) money() string {
+	done, rest, _ := strings.Cut(tallyText(st.Total), ",")
+	l := done + " tasks"
+	if rest != "" {
+		l += "," + rest
+	}
+	l += " | " + st.MoneyText()
+	if !st.Limits.NoUSD && st.Limits.USD > 0 {
+		l += fmt.Sprintf(" (%.0f%%)", 100*st.Cost.Float()/st.Limits.USD.Float())
+	}
+	return l + " | iteration " + st.IterationsText()
 }
 
 // StatusView holds the data of the box.
@@ -41,12 +73,11 @@ type StatusView struct {
 // StatusBox draws the stages of a run with the next action of each, no wider than columns or 100. Below
 // it stands the command that continues, which is never cut.
 func StatusBox(st StatusView, o Options) string {
-	b := &st.Board
 	width := min(o.width()-1, 100)
 	inner := max(width-4, 12)
-	lines := wrapText(b.money(), inner)
-	if b.Stopping != "" {
-		lines = append(lines, wrapText("stopped: "+textfmt.Line(b.Stopping), inner)...)
+	lines := wrapText(st.money(), inner)
+	if st.Stopping != "" {
+		lines = append(lines, wrapText("stopped: "+textfmt.Line(st.Stopping), inner)...)
 	}
 	lines = append(lines, "")
 	for _, l := range st.Stages {
@@ -55,11 +86,11 @@ func StatusBox(st StatusView, o Options) string {
 		}
 		lines = append(lines, l.lines(inner, o)...)
 	}
-	title := string(b.Status) + ": " + cmp.Or(textfmt.Line(b.Name), textfmt.Line(b.Run))
+	title := string(st.Status.Status) + ": " + cmp.Or(textfmt.Line(st.Name), textfmt.Line(st.Run))
 	if st.Plain {
-		return title + "\n" + strings.Join(lines, "\n") + "\n" + st.resumeCommand(b)
+		return title + "\n" + strings.Join(lines, "\n") + "\n" + st.resumeCommand()
 	}
-	return drawBox(title, lines, width, o) + st.resumeCommand(b)
+	return drawBox(title, lines, width, o) + st.resumeCommand()
 }
 
 // Request holds the data of a request that has no run yet.
@@ -116,15 +147,15 @@ func RequestBox(r Request, o Options) string {
 }
 
 // resumeCommand returns the command that continues.
-func (st StatusView) resumeCommand(b *Board) string {
+func (st StatusView) resumeCommand() string {
 	switch {
 	case st.PlanMissing: // the line of the plan has it
 		return ""
 	case st.Going:
 		return "Watch it with: wavex watch\n"
-	case b.Next != "":
-		return "Continue with: " + textfmt.Line(b.Next) + "\n"
-	case b.Status == event.RunComplete:
+	case st.Next != "":
+		return "Continue with: " + textfmt.Line(st.Next) + "\n"
+	case st.Status.Status == event.RunComplete:
 		return "Nothing is left to do. The whole story: wavex report --html > report.html\n"
 	}
 	return ""

@@ -222,6 +222,19 @@ func (v *LiveView) Join(s *scheduler.State, now time.Time) {
 	v.frames.Wake()
 }
 
+// Once returns the lines of the live view of a run that goes on already. running has the signs of life of its work.
+func Once(s *scheduler.State, running []event.Activity, now time.Time, o Options) (lines []string) {
+	for _, r := range joinRows(s) {
+		lines = append(lines, r.render(o.width(), o))
+	}
+	var m liveModel
+	m.update(event.Event{Time: now}, s, &nextTask{}, 0)
+	for _, d := range running {
+		m.observe(d.Task, d.Attempt, textfmt.Fit(d.Last, maxTextColumns, o.ASCII), d.At, 0, d.Worker)
+	}
+	return append(lines, m.lines(now, o.width()-1, o.height(), o.ASCII)...)
+}
+
 // maxJoined bounds the finished tasks that a view which joins a run names, completed and failed ones each.
 const maxJoined = 10
 
