@@ -81,22 +81,15 @@ func number(to *int, least int) *value {
 
 // optionalNumber takes a whole number of at least least. Without one it stays nil.
 func optionalNumber(to **int, least int) *value {
-	n := 0
-	v := number(&n, least)
-	set := v.set
+	v := parsed(to, "int", fmt.Sprintf("a number from %d", least), func(s string) (*int, bool) {
+		n, err := strconv.Atoi(s)
+		return &n, err == nil && n >= least
+	})
 	v.get = func() string {
 		if *to == nil {
 			return ""
 		}
 		return strconv.Itoa(**to)
-	}
-	v.set = func(s string) bool {
-		if !set(s) {
-			return false
-		}
-		given := n
-		*to = &given
-		return true
 	}
 	return v
 }
@@ -109,15 +102,15 @@ func duration(to *time.Duration, least time.Duration, like string) *value {
 	})
 }
 
-// limit takes a number from least, +N for N more than the field has, or one of the words, which sets the field to 0 and
-// none, unless that is nil, to true.
-func limit[T int | int64 | budget.USD](to *T, none *bool, words, takes string, least T,
+// limit takes a number from least, +N for N more than the field has, or a word for no limit, which sets the field to 0
+// and none, unless that is nil, to true.
+func limit[T int | int64 | budget.USD](to *T, none *bool, takes string, least T,
 	parse func(string) (T, error)) *value {
 	text := ""
 	return &value{kind: "string", takes: takes, get: func() string { return text }, set: func(s string) bool {
 		more, plus := strings.CutPrefix(s, "+")
 		n, err := parse(more)
-		lifted := slices.Contains(strings.Fields(words), s)
+		lifted := s == "none" || s == "unlimited"
 		if !lifted && (err != nil || n < least) {
 			return false
 		}

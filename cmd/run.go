@@ -263,12 +263,12 @@ func resultFlags(c *cobra.Command, o *runOptions) {
 func limitFlags(c *cobra.Command, o *runOptions) {
 	f, l := c.Flags(), &o.want.Limits
 	moneyFlags(c, o, "dollars for the whole run, +N more, or none (default: the plan's, else 25)")
-	f.Var(limit(&l.Wave, nil, "none unlimited", "dollars, +N, or none", 1, budget.ParseUSD), "wave-budget",
+	f.Var(limit(&l.Wave, nil, "dollars, +N, or none", 1, budget.ParseUSD), "wave-budget",
 		"dollars for each single wave, +N more, or none (default: the plan's, else none)")
-	f.Var(limit(&l.Iterations, &l.NoIterations, "none unlimited", "a number, +N, or unlimited", 0, strconv.Atoi),
+	f.Var(limit(&l.Iterations, &l.NoIterations, "a number, +N, or unlimited", 0, strconv.Atoi),
 		"max-iterations", "attempts, +N more, or unlimited (default: by the number of tasks)")
 	parse := func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
-	f.Var(limit(&l.Tokens, nil, "none unlimited", "a number from 1, +N, or unlimited", 1, parse), "max-tokens",
+	f.Var(limit(&l.Tokens, nil, "a number from 1, +N, or unlimited", 1, parse), "max-tokens",
 		"tokens for the whole run, +N more, or unlimited (default: unlimited)")
 	f.Var(duration(&l.Wall, 1, "2h"), "wall-clock", "time for this session of the run")
 	f.BoolVar(&o.allowShort, "allow-short", false, "start even if the limits cannot suffice")
@@ -280,7 +280,7 @@ func limitFlags(c *cobra.Command, o *runOptions) {
 // moneyFlags adds --budget and --prices.
 func moneyFlags(c *cobra.Command, o *runOptions, help string) {
 	l := &o.want.Limits
-	c.Flags().Var(limit(&l.USD, &l.NoUSD, "none unlimited", "dollars, +N, or none", 0, budget.ParseUSD), "budget", help)
+	c.Flags().Var(limit(&l.USD, &l.NoUSD, "dollars, +N, or none", 0, budget.ParseUSD), "budget", help)
 	c.Flags().StringVar(&o.want.Prices, "prices", o.want.Prices,
 		"a price table (JSON) that overrides the built-in one, for attempts whose cost the CLI did not report")
 }

@@ -137,38 +137,34 @@ func settingFlags(root *cobra.Command) *pflag.FlagSet {
 // applyEnvironment gives each flag that the command line left out the value of its variable. An empty variable counts
 // as missing. A variable of an unknown flag is an error; one of a flag of another command has no effect.
 func (s *settings) applyEnvironment() error {
-	vars := map[string]origin{}
-	if os.Getenv("WAVEX_CLAUDE") != "" {
-		vars["claude"] = origin{source: fromEnvironment, at: "WAVEX_CLAUDE"}
-	}
 	for _, kv := range os.Environ() {
 		name, value, _ := strings.Cut(kv, "=")
 		rest, ours := strings.CutPrefix(name, settingPrefix)
-		if !ours || value == "" {
-			continue
-		}
 		flag := strings.ToLower(strings.ReplaceAll(rest, "_", "-"))
-		if s.known().Lookup(flag) == nil || name != variable(flag) {
-			if removed["--"+flag] == inFleet {
-				continue // the whole wavex has the same settings
-			}
-			if gone := wasRemoved("--" + flag); gone != nil {
-				return usage("%s: %s", name, gone)
-			}
-			hint := ""
-			if near := similarFlag(s.known(), flag); near != "" {
-				hint = "; did you mean " + variable(near) + "?"
-			}
-			return usage("%s is the variable of no flag of wavex run%s", name, hint)
+		switch {
+		case !ours || value == "" || s.known().Lookup(flag) != nil && name == variable(flag):
+			continue
+		case removed["--"+flag] == inFleet:
+			continue // the whole wavex has the same settings
 		}
-		vars[flag] = origin{source: fromEnvironment, at: name}
+		if gone := wasRemoved("--" + flag); gone != nil {
+			return usage("%s: %s", name, gone)
+		}
+		hint := ""
+		if near := similarFlag(s.known(), flag); near != "" {
+			hint = "; did you mean " + variable(near) + "?"
+		}
+		return usage("%s is the variable of no flag of wavex run%s", name, hint)
 	}
 	return s.apply(func(flag string) (origin, []string) {
-		from, there := vars[flag]
-		if !there {
-			return from, nil
+		from := origin{source: fromEnvironment, at: variable(flag)}
+		if flag == "claude" && os.Getenv(from.at) == "" {
+			from.at = "WAVEX_CLAUDE"
 		}
-		return from, []string{os.Getenv(from.at)}
+		if value := os.Getenv(from.at); value != "" {
+			return from, []string{value}
+		}
+		return origin{}, nil
 	})
 }
 
