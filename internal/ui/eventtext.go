@@ -49,13 +49,13 @@ func idList(list []string) string {
 	return textfmt.FirstOf(shown, most, len(list)-len(shown))
 }
 
-func startText(b event.RunStarted, o Options) string {
+func startText(b event.RunStarted) string {
+	shape, workflow := "unscored", ""
 	if f := b.Origin; f != nil {
-		o.Shape, o.Workflow = fmt.Sprintf("%s (%d/10)", f.Shape, f.SpecScore), f.Workflow
+		shape, workflow = fmt.Sprintf("%s (%d/10)", f.Shape, f.SpecScore), f.Workflow
 	}
-	return fmt.Sprintf("[LOOP] Starting | Shape: %s | Workflow: %s | Steps: %d | Budget: %s",
-		cmp.Or(fitText(o.Shape), "unscored"), cmp.Or(fitText(o.Workflow), "unset"), b.Tasks,
-		report.FormatBudget(b.Config.Limits))
+	return fmt.Sprintf("[LOOP] Starting | Shape: %s | Workflow: %s | Steps: %d | Budget: %s", fitText(shape),
+		cmp.Or(fitText(workflow), "unset"), b.Tasks, report.FormatBudget(b.Config.Limits))
 }
 
 // sessionText describes a session's settings in one line.

@@ -103,7 +103,7 @@ func (v *plain) Event(e event.Event, s *scheduler.State) {
 	switch b := e.Body.(type) {
 	case event.RunStarted:
 		v.next.reset(s)
-		say(startText(b, v.opts), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), unknownListsText(s),
+		say(startText(b), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), unknownListsText(s),
 			rehearsalWarning(b.Config))
 	case event.RunResumed:
 		v.next.reset(s)

@@ -28,8 +28,7 @@ func TestPlainGolden(t *testing.T) {
 	for name, tell := range testRuns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			golden(t, "plain-"+name+".txt", viewOutput(t, tell,
-				openPlain(Options{Shape: "Tool (9/10)", Workflow: "A"})))
+			golden(t, "plain-"+name+".txt", viewOutput(t, tell, openPlain(Options{})))
 		})
 	}
 }

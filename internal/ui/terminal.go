@@ -315,7 +315,7 @@ func (v *LiveView) eventRows(e event.Event, s *scheduler.State) (rows []row, tab
 	}
 	switch b := e.Body.(type) {
 	case event.RunStarted:
-		whole(markNone, startText(b, v.opts), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), unknownListsText(s))
+		whole(markNone, startText(b), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), unknownListsText(s))
 		whole(markWarn, rehearsalWarning(b.Config))
 	case event.RunResumed:
 		v.next.reset(s)

@@ -38,11 +38,6 @@ type Options struct {
 
 	// NextLater leaves report.Summary.Next out of the end: the caller prints it.
 	NextLater bool
-
-	// Shape and Workflow are for the first announcement, if the request was scored: "Tool (9/10)"
-	// and "A", "B" or "C".
-	Shape    string
-	Workflow string
 }
 
 func (o Options) now() time.Time {
