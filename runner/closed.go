@@ -60,10 +60,9 @@ func (r *Request) closed() (list []policy.Closed) {
 				Why: "the task does not declare it", Except: []string{filepath.Join(at, "worktrees")}})
 		}
 	}
-	if p := r.Protect; p != nil && len(p.Patterns) > 0 {
-		root := p.root(r.Dir)
-		list = append(list, policy.Closed{Path: root, Patterns: p.Patterns, Rule: ruleProtect, Why: "the plan protects it",
-			Except: []string{filepath.Join(root, ".git"), filepath.Join(root, loop.Name)}})
+	if project := r.root(); len(r.Protect) > 0 {
+		list = append(list, policy.Closed{Path: project, Patterns: r.Protect, Rule: ruleProtect, Why: "the plan protects it",
+			Except: []string{filepath.Join(project, ".git"), filepath.Join(project, loop.Name)}})
 	}
 	return append(list, r.closedBelow(root)...)
 }
@@ -189,7 +188,7 @@ func (r *Request) openChanged(rules *policy.Rules, b baseline) {
 	if r.Attempt < 2 {
 		return
 	}
-	changed := b.changedProtected(r.Protect, r.Dir)
+	changed := b.changedProtected(r)
 	for i, c := range rules.Closed {
 		for _, file := range changed {
 			if c.Rule == ruleProtect {
@@ -215,7 +214,13 @@ func (r *Request) checkWrapper(w *wall.Wall) []string {
 
 // root returns the project's directory, or the attempt's own tree of it, in which the agent works.
 func (r *Request) root() string {
-	return projectRoot(r.Dir, filepath.ToSlash(r.Settings.Dir))
+	dir := r.Dir
+	if under := filepath.ToSlash(r.Settings.Dir); under != "" && under != "." {
+		for range strings.Split(under, "/") {
+			dir = filepath.Dir(dir)
+		}
+	}
+	return dir
 }
 
 // claudeDir is the CLI's directory in a project.
@@ -250,7 +255,7 @@ func gitPaths(dir string) (root, repository string, closed []string) {
 			if !is {
 				return root, "", nil
 			}
-			gitDir = absolute(root, string(rest))
+			gitDir = absolute(root, strings.TrimSpace(string(rest)))
 			closed = append(closed, at)
 		}
 		if _, err := safefile.Read(filepath.Join(gitDir, "HEAD"), maxGitFile); err == nil {
@@ -258,7 +263,8 @@ func gitPaths(dir string) (root, repository string, closed []string) {
 			in := []string{common}
 			if text, err := safefile.Read(filepath.Join(gitDir, "commondir"), maxGitFile); err == nil {
 				// Of a linked tree that git made it is "../..", whose directory is worktrees. Another one is not git's work.
-				if common = absolute(gitDir, string(text)); filepath.Dir(in[0]) == filepath.Join(common, "worktrees") {
+				common = absolute(gitDir, strings.TrimSpace(string(text)))
+				if filepath.Dir(in[0]) == filepath.Join(common, "worktrees") {
 					repository = common
 				}
 				in = append(in, common)
@@ -278,10 +284,9 @@ func gitPaths(dir string) (root, repository string, closed []string) {
 	}
 }
 
-// absolute returns a path that a file of git names, which may be relative to dir.
+// absolute returns a path that may be relative to dir, and slash-separated.
 func absolute(dir, path string) string {
-	path = filepath.FromSlash(strings.TrimSpace(path))
-	if filepath.IsAbs(path) {
+	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(dir, path)

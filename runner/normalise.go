@@ -81,7 +81,7 @@ func (n normaliser) pass(output string) []string {
 	cutCodeFrames(lines)
 	out := lines[:0]
 	for _, line := range lines {
-		if line = n.line(line); line != "" {
+		if line = n.line(line); strings.TrimSpace(line) != "" {
 			out = append(out, line)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"path/filepath"
+	"math"
 	"slices"
 	"strings"
 
@@ -36,11 +36,11 @@ func (f failure) signature(n normaliser) string {
 	h := sha256.New()
 	reason := strings.Join(n.lines(f.reason), " ")
 	if len(f.checks) == 0 {
-		fmt.Fprintf(h, "%q\n%s", reason, canonical(n.lines(f.detail)))
+		fmt.Fprintf(h, "%q\n%s", reason, canonical(n.lines(f.detail), 0))
 	}
 	silent := false
 	for _, c := range f.checks {
-		text := canonical(n.lines(c.Whole))
+		text := canonical(n.lines(c.Whole), 0)
 		silent = silent || text == ""
 		fmt.Fprintf(h, "%q %q\n%s", strings.Join(n.lines(c.Check), " "), c.Reason, text)
 	}
@@ -52,11 +52,7 @@ func (f failure) signature(n normaliser) string {
 
 // fileDigest is FileDigest without the roots in a text of up to 1 MiB.
 func (n normaliser) fileDigest(dir, path string) string {
-	at := filepath.FromSlash(path)
-	if !filepath.IsAbs(at) {
-		at = filepath.Join(dir, at)
-	}
-	text, err := safefile.Read(at, check.MaxOutput)
+	text, err := safefile.Read(absolute(dir, path), check.MaxOutput)
 	if err != nil {
 		return FileDigest(dir, path)
 	}
@@ -64,77 +60,43 @@ func (n normaliser) fileDigest(dir, path string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// maxDepth bounds the depth of the tree of canonical, and with it its time.
+// maxDepth bounds the depth of the blocks of canonical, and with it its time.
 const maxDepth = 6
 
-// canonical returns normalised lines without blank lines and in an order that does not depend on the
-// order of parallel tests and jobs. An indented line belongs to the line above that is less
-// indented, as the text of a test does; lines with their own text are sorted, as are all lines
-// without indentation. A list of indented lines keeps its order, which may be a value.
-func canonical(lines []string) string {
-	root := &block{level: -1}
-	open := []*block{root}
-	for _, line := range lines {
-		text := strings.TrimSpace(line)
-		if text == "" {
-			continue
-		}
-		b := &block{text: text, level: lineLevel(line)}
-		for len(open) > 1 && (open[len(open)-1].level >= b.level || len(open) > maxDepth) {
-			open = open[:len(open)-1]
-		}
-		parent := open[len(open)-1]
-		parent.body = append(parent.body, b)
-		open = append(open, b)
-	}
-	return root.render(0)
-}
-
-// block is a line with the lines that belong to it.
-type block struct {
-	text  string
-	level int
-	body  []*block
-}
-
-// frameLevel is the level of a line of quoted source, which belongs to any line above.
-const frameLevel = 1 << 30
-
-// lineLevel returns the indentation of a line. A line of a diff, a list or a quotation belongs to the
-// line above, and so does quoted source.
-func lineLevel(line string) int {
-	text := strings.TrimLeft(line, " \t")
-	switch indent := len(line) - len(text); {
-	case strings.HasPrefix(text, "|") || strings.HasPrefix(text, ">|"):
-		return frameLevel
-	case indent > 0:
-		return 1 + indent
-	case quotation(text):
-		return 1
-	}
-	return 0
-}
-
-// quotation reports whether a line without indentation is one of a diff, a list or a quotation.
-func quotation(text string) bool {
-	if strings.HasPrefix(text, "--") || strings.HasPrefix(text, "++") {
-		return false
-	}
-	return strings.IndexByte("<>+*!-", text[0]) >= 0 || len(text) > 3 && text[1:4] == "   "
-}
-
-// render returns the lines of the block's body.
-func (b *block) render(depth int) string {
+// canonical returns normalised lines in an order that does not depend on the order of parallel tests and jobs. An
+// indented line belongs to the line above that is less indented, as the text of a test does; lines with their own text
+// are sorted, as are all lines at the depth 0. A list of indented lines keeps its order, which may be a value.
+func canonical(lines []string, depth int) string {
 	var leaves strings.Builder
 	var blocks []string
-	for _, c := range b.body {
-		text := strings.Repeat(" ", depth) + c.text + "\n"
-		if len(c.body) == 0 && depth > 0 {
+	for n := 1; len(lines) > 0; lines, n = lines[n:], 1 {
+		for depth < maxDepth-1 && n < len(lines) && lineLevel(lines[n]) > lineLevel(lines[0]) {
+			n++
+		}
+		text := strings.Repeat(" ", depth) + strings.TrimSpace(lines[0]) + "\n"
+		if n == 1 && depth > 0 {
 			leaves.WriteString(text)
 		} else {
-			blocks = append(blocks, text+c.render(depth+1))
+			blocks = append(blocks, text+canonical(lines[1:n], depth+1))
 		}
 	}
 	slices.Sort(blocks)
 	return leaves.String() + strings.Join(blocks, "")
+}
+
+// lineLevel returns the indentation of a line. A line of a diff, a list or a quotation belongs to the line above, and
+// so does quoted source, whose indentation has no end.
+func lineLevel(line string) int {
+	text := strings.TrimLeft(line, " \t")
+	switch indent := len(line) - len(text); {
+	case strings.HasPrefix(text, "|") || strings.HasPrefix(text, ">|"):
+		return math.MaxInt
+	case indent > 0:
+		return 1 + indent
+	case strings.HasPrefix(text, "--") || strings.HasPrefix(text, "++"):
+		return 0
+	case strings.IndexByte("<>+*!-", text[0]) >= 0 || len(text) > 3 && text[1:4] == "   ":
+		return 1
+	}
+	return 0
 }

@@ -90,13 +90,13 @@ func TestNormalise(t *testing.T) {
 		{"up\n\f\ndown", "up\n\ndown"},                                   // blank lines
 		{"lib/my-FileName.css is 3 kB"}, {"lib/my-FileSize.css is 3 kB"}, // a hash has digits
 	} {
-		key := canonical(n.lines(c[0]))
+		key := canonical(n.lines(c[0]), 0)
 		if other, taken := seen[key]; taken || key == "" {
 			t.Errorf("%q is %q, as is %q", c[0], key, other)
 		}
 		seen[key] = c[0]
 		for _, line := range c {
-			if got := canonical(n.lines(line)); got != key {
+			if got := canonical(n.lines(line), 0); got != key {
 				t.Errorf("%q is %q, and %q is %q", c[0], key, line, got)
 			}
 		}
@@ -150,7 +150,7 @@ func TestNormaliseLongOutput(t *testing.T) {
 	}
 	for _, output := range []string{strings.Repeat("/tmp/a", 1<<17), strings.Repeat("\r1", 1<<19), deep.String(),
 		strings.Repeat("0x1", 1<<17), strings.Repeat("= 1s ", 1<<16)} {
-		if canonical(n.lines(output)) == canonical(n.lines(output+"\nend")) {
+		if canonical(n.lines(output), 0) == canonical(n.lines(output+"\nend"), 0) {
 			t.Errorf("the end of %.20q... does not count", output)
 		}
 	}
@@ -172,7 +172,6 @@ func TestOrderOfLines(t *testing.T) {
 		{"one\n- a\ntwo", "one\ntwo\n- a", false},
 		{"- one\n a\n- two", "- one\n- two\n a", false},
 		{"--- one\n+++ two", "+++ two\n--- one", true},
-		{"one\n a\n\n b", "one\n a\n b", true},
 		{"one\n| a\ntwo", "one\ntwo\n| a", false},
 		{"one\n< a\ntwo", "one\ntwo\n< a", false},
 		{"one\nE   a\ntwo", "one\ntwo\nE   a", false}, // of pytest
@@ -180,7 +179,7 @@ func TestOrderOfLines(t *testing.T) {
 		{"one\n a\n  b", "one\n a\n  c", false},
 		{"1\n 2\n  3\n   4\n    a\n     b\n    c\n     d", "1\n 2\n  3\n   4\n    c\n     d\n    a\n     b", true},
 	} {
-		if a, b := canonical(strings.Split(c.a, "\n")), canonical(strings.Split(c.b, "\n")); (a == b) != c.same {
+		if a, b := canonical(strings.Split(c.a, "\n"), 0), canonical(strings.Split(c.b, "\n"), 0); (a == b) != c.same {
 			t.Errorf("%q and %q: %q and %q", c.a, c.b, a, b)
 		}
 	}
@@ -277,7 +276,7 @@ func FuzzNormalise(f *testing.F) {
 		if twice := strings.Join(n.lines(once), "\n"); twice != once {
 			t.Errorf("%q\nis first\n%q\nand then\n%q", output, once, twice)
 		}
-		if text := canonical(n.lines(output)); len(text) > 3*len(output)+10 || text != canonical(n.lines(output)) {
+		if text := canonical(n.lines(output), 0); len(text) > 3*len(output)+10 || text != canonical(n.lines(output), 0) {
 			t.Errorf("%q is %q", output, text)
 		}
 	})
