@@ -60,7 +60,7 @@ func drawnRequest(d dice, req *runner.Request, store string) {
 	req.Guards = choose(d, 2, runner.Guard{Path: "check.sh", Why: "others need it"},
 		runner.Guard{Path: "plan.json", Why: runner.WhyPlan}, runner.Guard{Path: "data", Why: "others use it"})
 	if d.oneIn(2) {
-		req.Protect = &runner.Protect{Patterns: choose(d, 3, "data", "*.txt", "sub/*", "[", "other.sh")}
+		req.Protect = choose(d, 3, "data", "*.txt", "sub/*", "[", "other.sh")
 	}
 	if !d.oneIn(3) {
 		req.Trees = &runner.Trees{Store: store, Busy: choose(d, 4, "other.sh")}

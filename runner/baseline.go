@@ -49,7 +49,7 @@ const maxBaseline = 256 << 20
 // openBaseline returns the base of the task. It reads the file of the base, or takes and writes the base if there is no
 // file yet. If the request names none, the base is not written. A damaged base is taken again, without the checks.
 func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
-	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 && len(t.req.Guards) == 0 && t.req.Protect == nil &&
+	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 && len(t.req.Guards) == 0 && len(t.req.Protect) == 0 &&
 		t.req.Trees == nil {
 		return baseline{}, nil
 	}
@@ -77,7 +77,7 @@ func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
 func (t *attempt) isSecret(text []byte) bool { return t.redact(string(text)) != string(text) }
 
 func (t *attempt) newBaseline() baseline {
-	return baseline{Guards: guardDigests(t.req.Dir, t.req.Guards), Protected: t.req.Protect.digests(t.req.Dir)}
+	return baseline{Guards: guardDigests(t.req.Dir, t.req.Guards), Protected: t.req.protected()}
 }
 
 // measure runs the checks before the work if that is possible now, and writes the base. A new base takes the files
@@ -88,11 +88,14 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 	if run && len(t.req.Checks) > 0 {
 		measured, err := t.directory.Check(ctx, IfQuiet, t.req.Checks, func() {
 			at := t.place()
-			at.Once, at.Memory, at.Files = true, t.hooks.Memory, t.hooks.Files
+			at.Once, at.Memory, at.Files = true, t.hooks.Memory, t.filesBefore(ctx)
 			evidence, _ := at.Run(ctx, t.req.Checks)
 			b.Vacuous = check.Passed(evidence)
 			for _, e := range evidence {
 				b.Suites = append(b.Suites, check.Suite(e.Output))
+			}
+			if t.sharesResults() {
+				t.hooks.Memory.ForgetRed() // later it may pass by files that do not count
 			}
 		})
 		if err == nil {
@@ -131,17 +134,15 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 // takeTree lists and keeps the files of the project. Without a tree the run goes on: the verdict says that the files
 // were not compared.
 func (b *baseline) takeTree(ctx context.Context, t *attempt) {
-	if t.req.Trees == nil || t.req.Command != "" {
+	if t.first == nil && t.compares() {
+		t.listBefore(ctx)
+	}
+	if t.first == nil {
 		return
 	}
-	root, store := t.req.Trees.root(t.req.Dir), t.store()
-	tree, inGit, err := t.Lister.First(ctx, root, t.env)
-	if err != nil {
-		return
-	}
-	if kept, err := t.Lister.Put(store, tree); err == nil {
-		store.Keep(root, tree, inGit, t.isSecret)
-		b.Tree, b.tree = &kept, tree
+	if kept, err := t.Lister.Put(t.store(), t.first); err == nil {
+		t.store().Keep(t.req.root(), t.first, t.inGit, t.isSecret)
+		b.Tree, b.tree = &kept, t.first
 	}
 }
 
@@ -172,10 +173,7 @@ func (b baseline) changed(dir string, files []plan.File) (paths []string, digest
 
 // FileDigest identifies a file or directory: its contents, permissions to execute and links. "": it is missing.
 func FileDigest(dir, path string) string {
-	p := filepath.FromSlash(path)
-	if !filepath.IsAbs(p) {
-		p = filepath.Join(dir, p)
-	}
+	p := absolute(dir, path)
 	info, err := os.Stat(p)
 	switch {
 	case err != nil:
@@ -225,4 +223,12 @@ func treeDigest(root string) string {
 		return "unreadable"
 	}
 	return "tree " + hex.EncodeToString(h.Sum(nil))
+}
+
+// absolute returns a path that may be relative to dir, and slash-separated.
+func absolute(dir, path string) string {
+	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }

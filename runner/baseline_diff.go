@@ -55,14 +55,14 @@ func (b baseline) withOutsideChanges(ctx context.Context, t *attempt) baseline {
 	}
 	b.Guards = b.Guards.With(b.Guards.With(l.AfterGuards).Changes(b.currentGuards(t.req)))
 	if b.Protected != nil {
-		b.Protected = b.Protected.With(b.Protected.With(l.AfterProtected).Changes(t.req.Protect.digests(t.req.Dir)))
+		b.Protected = b.Protected.With(b.Protected.With(l.AfterProtected).Changes(t.req.protected()))
 	}
 	if b.tree == nil {
 		return b
 	}
 	if now, err := t.list(ctx, b); err == nil {
 		adopted := b.tree.With(l.AfterTree).Changes(now)
-		t.store().Keep(t.req.Trees.root(t.req.Dir), adopted, nil, t.isSecret)
+		t.store().Keep(t.req.root(), adopted, nil, t.isSecret)
 		b.tree = b.tree.With(adopted)
 	}
 	return b
@@ -79,7 +79,7 @@ func (b baseline) saveFinalState(first baseline, t *attempt) {
 		Protected:   first.Protected.Changes(b.Protected),
 		AfterGuards: b.Guards.Changes(b.currentGuards(t.req))}
 	if b.Protected != nil {
-		l.AfterProtected = b.Protected.Changes(t.req.Protect.digests(t.req.Dir))
+		l.AfterProtected = b.Protected.Changes(t.req.protected())
 	}
 	if b.tree != nil {
 		now, err := t.now, error(nil)

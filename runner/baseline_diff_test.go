@@ -26,7 +26,7 @@ func TestOutsideChanges(t *testing.T) {
 	write("go.mod", "1")
 	req := Request{Dir: dir, Baseline: filepath.Join(kept, "base.json"), Attempt: 1,
 		Guards:  []Guard{{Path: "test.sh"}, {Path: "plan.json"}, {Path: "late.sh"}},
-		Protect: &Protect{Patterns: []string{"*.mod"}}}
+		Protect: []string{"*.mod"}}
 	var first baseline
 	// attempt makes an attempt that does work, and returns the changes reported for it.
 	attempt := func(work func()) (tampered, broken []string) {
@@ -43,7 +43,7 @@ func TestOutsideChanges(t *testing.T) {
 		for _, g := range b.tampered(dir, req.Guards) {
 			tampered = append(tampered, g.Path)
 		}
-		broken = b.changedProtected(req.Protect, dir)
+		broken = b.changedProtected(&req)
 		b.saveFinalState(first, at)
 		req.Attempt++
 		return tampered, broken
@@ -145,7 +145,7 @@ func TestFinalStateIsOfSomething(t *testing.T) {
 	one := filetree.Tree{"a": "file 1"}
 	for name, b := range map[string]baseline{"": {}, "guard": {Guards: one}, "protected": {Protected: one},
 		"tree": {tree: filetree.Tree{"a": "file 1"}}} {
-		req := Request{Dir: t.TempDir(), Baseline: filepath.Join(t.TempDir(), "base.json"), Attempt: 1, Protect: &Protect{},
+		req := Request{Dir: t.TempDir(), Baseline: filepath.Join(t.TempDir(), "base.json"), Attempt: 1,
 			Trees: &Trees{}}
 		command := req
 		command.Command = "true"

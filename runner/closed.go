@@ -212,17 +212,6 @@ func (r *Request) checkWrapper(w *wall.Wall) []string {
 	return w.Offline(append(slices.Clone(r.Closed), r.closedPaths(ruleCLI)...), r.root())
 }
 
-// root returns the project's directory, or the attempt's own tree of it, in which the agent works.
-func (r *Request) root() string {
-	dir := r.Dir
-	if under := filepath.ToSlash(r.Settings.Dir); under != "" && under != "." {
-		for range strings.Split(under, "/") {
-			dir = filepath.Dir(dir)
-		}
-	}
-	return dir
-}
-
 // claudeDir is the CLI's directory in a project.
 const claudeDir = ".claude"
 
@@ -282,12 +271,4 @@ func gitPaths(dir string) (root, repository string, closed []string) {
 			return dir, "", nil
 		}
 	}
-}
-
-// absolute returns a path that may be relative to dir, and slash-separated.
-func absolute(dir, path string) string {
-	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
 }

@@ -39,7 +39,7 @@ func TestClosedPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	protect := &Protect{Patterns: []string{"prot", "none"}}
+	protect := []string{"prot", "none"}
 	common := []string{".loop/journal.jsonl", ".git/hooks", ".git/config", ".git/config.worktree", ".mcp.json"}
 	for name, c := range map[string]struct {
 		req      Request
@@ -49,8 +49,8 @@ func TestClosedPaths(t *testing.T) {
 			append(common, ".loop", "plan.json", "prot", ".claude/settings.json", ".claude/settings.local.json",
 				".claude/agents", "sub/.claude/settings.json", "sub/.claude/skills", "sub/b/.claude/agents"),
 			[]string{".", ".git", ".claude", ".claude/worktrees", "sub"}},
-		"folder of it": {Request{Dir: filepath.Join(project, "sub"),
-			Protect: &Protect{Patterns: []string{"prot"}, Under: "sub"}},
+		"folder of it": {Request{Dir: filepath.Join(project, "sub"), Settings: plan.Settings{Dir: "sub"},
+			Protect: []string{"prot"}},
 			append(common, ".loop", "prot", ".claude/settings.json"), []string{"sub"}},
 		"declared": {Request{Dir: project, Files: []plan.File{{Path: ".claude/agents/b.md", Action: "create"}}},
 			append(common, ".claude/settings.json", ".claude/settings.local.json"), []string{".claude/agents", "prot"}},
@@ -62,7 +62,7 @@ func TestClosedPaths(t *testing.T) {
 				".git/worktrees/R.1/config.worktree", ".git/worktrees/R.1/commondir", ".git/worktrees/R.1/gitdir"),
 			[]string{".git"}}, // the wall opens the tree itself
 		"folder of its own tree": {Request{Dir: filepath.Join(tree, "sub"), Settings: plan.Settings{Dir: "sub"},
-			Protect: &Protect{Patterns: []string{"prot"}, Under: "sub"}},
+			Protect: []string{"prot"}},
 			append(common, ".loop", ".loop/worktrees/R.1/prot"), []string{".git"}},
 	} {
 		c.req.Closed = []string{filepath.Join(project, ".loop")}
@@ -198,7 +198,7 @@ func TestRetriesPutBack(t *testing.T) {
 	dir := t.TempDir()
 	b := baseline{Protected: filetree.Tree{}}
 	r := Request{Dir: dir, Files: []plan.File{{Path: "a.go", Action: "create"}},
-		Protect: &Protect{Patterns: []string{"prot"}}}
+		Protect: []string{"prot"}}
 	for _, name := range []string{"prot/kept", "prot/cut"} {
 		projectFile(t, dir, name, "old")
 		b.Protected[name] = filetree.State(FileDigest(dir, name))

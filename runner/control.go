@@ -108,7 +108,7 @@ func (t *attempt) watch(before baseline) (stop func()) {
 	if len(work)+len(hidden) == 0 {
 		return func() {}
 	}
-	opened := watchOpens(t.req.Trees.root(t.req.Dir), slices.Concat(work, hidden))
+	opened := watchOpens(t.req.root(), slices.Concat(work, hidden))
 	return func() {
 		seen, known := opened()
 		isSeen := func(file string) bool { return seen[file] }
@@ -149,11 +149,11 @@ func (t *attempt) green(ctx context.Context, before baseline, files []string) (b
 	for _, file := range slices.Concat(files, t.made) {
 		back[file] = before.tree[file]
 	}
-	root, to := t.req.Trees.root(t.req.Dir), filepath.Join(dir, "project")
+	root, to := t.req.root(), filepath.Join(dir, "project")
 	if err := t.store().Copy(ctx, root, to, back); err != nil {
 		return false, err
 	}
-	at := check.Place{Dir: filepath.Join(to, filepath.FromSlash(t.req.Trees.Under)), Env: t.env, Once: true,
+	at := check.Place{Dir: filepath.Join(to, filepath.FromSlash(t.req.Settings.Dir)), Env: t.env, Once: true,
 		Wrapper: CheckWrapper(t.Wall, to, t.req.Closed)}
 	seen, err := at.Run(ctx, t.req.Checks)
 	return check.Passed(seen), err

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/check"
 	"wavex/internal/plan"
 	"wavex/internal/testrepo"
 	"wavex/runner"
@@ -52,6 +53,36 @@ func words(t *testing.T, agent string, git bool) (b *fixture, runs func() int) {
 		text, err := os.ReadFile(log)
 		must(err)
 		return strings.Count(string(text), "run\n")
+	}
+}
+
+// In a shared directory the result of a check that passed on the files that a task left is known before the next task.
+func TestResultsInASharedDirectory(t *testing.T) {
+	t.Parallel()
+	for also, want := range map[string]struct {
+		runs    int // of both tasks, before and after the work
+		vacuous bool
+		busy    bool
+	}{
+		"":                   {runs: 3, vacuous: true},
+		"; echo > $$.log":    {runs: 3, vacuous: true}, // git ignores it
+		"; echo > $$.made":   {runs: 4, vacuous: true},
+		"; echo > log; exit": {runs: 2, busy: true},
+	} {
+		b, runs := words(t, "echo echo two > words.sh; echo >> README", true)
+		b.req.Checks[0].Run += also
+		b.req.Files = append(b.req.Files, plan.File{Path: "README"})
+		b.hooks.Directory, b.hooks.Memory = &busyDirectory{busy: want.busy}, &check.Memory{}
+		var r runner.Result
+		for range 2 {
+			if r = b.attempt(t.Context()); r.Outcome != runner.Done {
+				t.Errorf("%q: %s %s", also, r.Outcome, r.Reason)
+			}
+			b.req.Baseline += "2"
+		}
+		if n := runs(); n != want.runs || r.Vacuous != want.vacuous {
+			t.Errorf("%q: %d runs, want %d; %+v", also, n, want.runs, r)
+		}
 	}
 }
 

@@ -233,9 +233,9 @@ func drawnVerdicts(t *testing.T, p *drawnProject, c *tally) {
 			p.commit(t, dir, disk)
 		}
 		must(os.WriteFile(runs, nil, 0o600))
-		b.req.Attempt, b.req.Dir = 1, filepath.Join(dir, p.under)
+		b.req.Attempt, b.req.Dir, b.req.Settings.Dir = 1, filepath.Join(dir, p.under), p.under
 		b.req.Baseline = filepath.Join(filepath.Dir(base), fmt.Sprint("base", n), "base.json")
-		b.req.Trees = &runner.Trees{Store: filepath.Join(logs, "store"), Under: p.under, Busy: s.busy}
+		b.req.Trees = &runner.Trees{Store: filepath.Join(logs, "store"), Busy: s.busy}
 		b.req.Env = map[string]string{"PATH": bin + ":" + os.Getenv("PATH"), "MODE": p.mode, "LC_ALL": "C"}
 		b.req.Checks = []plan.Check{{Run: "echo >> '" + runs + "'; " + p.command}}
 		b.req.Files = nil

@@ -102,6 +102,8 @@ type attempt struct {
 	failed    []check.Evidence // of the checks, or of the command of a command task
 	red       []check.Evidence // those that failed in the quiet directory a moment ago
 
+	first      filetree.Tree     // before the work; nil: not known
+	inGit      map[string]bool   // the digests of its contents that git has
 	digests    map[string]string // of the declared files, as in Result.Digests
 	surplus    []string          // the changed files that the task does not declare, as paths of the project
 	own        []string          // those that it declares
@@ -212,6 +214,9 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 	switch {
 	case err == nil:
 		t.res.Beside = !alone && verdict.outcome == Done && len(t.req.Checks) > 0
+		if files := t.filesOf(t.now); alone && files != "" && files == t.filesOf(t.turned) {
+			t.hooks.Memory.Note(files, t.req.Checks, t.res.Checks)
+		}
 		return verdict
 	case v.outcome != Done:
 		return v
@@ -230,7 +235,7 @@ func (t *attempt) judge(ctx context.Context, before baseline, v classification, 
 	if err != nil {
 		return classification{outcome: Interrupted, reason: "stopped during the checks: " + err.Error()}
 	}
-	if broken := before.changedProtected(t.req.Protect, t.req.Dir); len(broken) > 0 {
+	if broken := before.changedProtected(&t.req); len(broken) > 0 {
 		return classification{outcome: Wrong, reason: "changed what the plan protects: " + strings.Join(broken, ", "),
 			detail: "These files must stay as they were before the task; put them back:\n" + strings.Join(broken, "\n")}
 	}

@@ -391,7 +391,7 @@ func TestProtectedSinceAnEdit(t *testing.T) {
 		if r := b.attempt(t.Context()); r.Outcome != runner.Done {
 			t.Errorf("attempt %d is %s: %s", b.req.Attempt, r.Outcome, r.Reason)
 		}
-		b.req.Protect = &runner.Protect{Patterns: []string{"*.txt"}}
+		b.req.Protect = []string{"*.txt"}
 	}
 }
 
@@ -1032,7 +1032,7 @@ func TestProtectedFileIsMade(t *testing.T) {
 	t.Parallel()
 	b := setup(t, script("test -e made && { rm -f $(cat made); exit; }; echo new > go.lock; echo > made"))
 	b.req.Checks = []plan.Check{{Run: "true"}}
-	b.req.Protect = &runner.Protect{Patterns: []string{"go.*"}}
+	b.req.Protect = []string{"go.*"}
 	lock := filepath.Join(b.dir, "go.lock")
 	for n, c := range []struct {
 		removes string
@@ -1055,7 +1055,7 @@ func TestProtectedFiles(t *testing.T) {
 	b := setup(t, script("echo changed > go.mod; echo new > go.lock"))
 	must(os.WriteFile(filepath.Join(b.dir, "go.mod"), []byte("module x\n"), 0o600))
 	b.req.Checks = []plan.Check{{Run: "true"}}
-	b.req.Protect = &runner.Protect{Patterns: []string{"go.*"}}
+	b.req.Protect = []string{"go.*"}
 	b.req.MustNot = []plan.Condition{{Text: "it is slow"}, {Text: "it is new", Check: &plan.Check{Run: "test -e go.lock"}}}
 	only := setup(t, b.Agent)
 	only.req.Protect = b.req.Protect

@@ -9,6 +9,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -137,9 +138,10 @@ type Request struct {
 	MustNot  []plan.Condition `json:"must_not,omitempty"`
 	Rehearse json.RawMessage  `json:"rehearse,omitempty"` // for the rehearsal agent only
 	// Guards are files that the attempt should not change; changes are reported in Tampered.
-	// Protect names files that it must not change; a change makes the outcome Wrong.
+	// Protect are path.Match patterns for the paths of files of the project that it must not change, or of folders
+	// of them; a change makes the outcome Wrong.
 	Guards  []Guard  `json:"guards,omitempty"`
-	Protect *Protect `json:"protect,omitempty"`
+	Protect []string `json:"protected,omitempty"`
 	// Closed are absolute paths, beside those of Guards and Protect, that a wall closes to the agent.
 	Closed []string `json:"-"`
 	// Trees makes the runner compare the files of the project; nil: it does not.
@@ -153,6 +155,17 @@ type Request struct {
 	// Turn is a turn that has ended and whose work is not checked yet. The attempt then makes only the
 	// checks.
 	Turn *Turn `json:"turn,omitempty"`
+}
+
+// root returns the project's directory, or the attempt's own tree of it, in which the agent works.
+func (r *Request) root() string {
+	dir := r.Dir
+	if under := filepath.ToSlash(r.Settings.Dir); under != "" && under != "." {
+		for range strings.Split(under, "/") {
+			dir = filepath.Dir(dir)
+		}
+	}
+	return dir
 }
 
 // Turn describes a turn of an agent that has ended with work to check. It is recorded before the first
@@ -214,7 +227,6 @@ type Result struct {
 	// Surplus are the changed files that the task does not declare, sorted, at most 100, relative to the attempt's
 	// directory. Rests are those on which the pass of its checks rests, or may rest if Doubt says why that is not known.
 	Surplus []string `json:"surplus,omitempty"`
-	Touched []string `json:"touched,omitempty"` // of journals before there were trees: files of editing tools
 	Rests   []string `json:"rests,omitempty"`
 	Doubt   string   `json:"doubt,omitempty"`
 	Denials []Denial `json:"denials,omitempty"`
@@ -238,7 +250,7 @@ type Result struct {
 }
 
 // Edited reports whether the attempt has changed files, by the difference of their bytes.
-func (r *Result) Edited() bool { return len(r.Changed)+len(r.Surplus)+len(r.Touched) > 0 }
+func (r *Result) Edited() bool { return len(r.Changed)+len(r.Surplus) > 0 }
 
 // Window is the used share of a subscription's usage limit.
 type Window struct {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"wavex/internal/filetree"
 	"wavex/internal/loop"
@@ -71,23 +70,15 @@ func guardDigests(dir string, guards []Guard) filetree.Tree {
 	return out
 }
 
-// Protect names the files that no task of the plan may change.
-type Protect struct {
-	// Patterns are path.Match patterns for paths of the project. A pattern that matches a folder
-	// matches all files in it.
-	Patterns []string `json:"patterns"`
-	Under    string   `json:"under,omitempty"` // the path of Dir in the project, slash-separated; "": Dir is the project
-}
-
 // maxProtected bounds the number of protected files.
 const maxProtected = 20_000
 
-// digests returns the digests of the protected files, by their path in the project.
-func (p *Protect) digests(dir string) filetree.Tree {
-	if p == nil || len(p.Patterns) == 0 {
+// protected returns the digests of the protected files, by their path in the project; nil: the plan protects none.
+func (r *Request) protected() filetree.Tree {
+	if len(r.Protect) == 0 {
 		return nil
 	}
-	root := p.root(dir)
+	root := r.root()
 	out := filetree.Tree{}
 	_ = filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 		rel, rerr := filepath.Rel(root, at)
@@ -98,7 +89,7 @@ func (p *Protect) digests(dir string) filetree.Tree {
 		switch {
 		case d.IsDir() && (d.Name() == ".git" || rel == loop.Name):
 			return fs.SkipDir
-		case d.IsDir() || !policy.Matches(p.Patterns, rel):
+		case d.IsDir() || !policy.Matches(r.Protect, rel):
 			return nil
 		case len(out) >= maxProtected:
 			return fs.SkipAll
@@ -109,25 +100,11 @@ func (p *Protect) digests(dir string) filetree.Tree {
 	return out
 }
 
-// root returns the project's directory for an attempt that works in dir.
-func (p *Protect) root(dir string) string { return projectRoot(dir, p.Under) }
-
-// projectRoot returns the project's directory, of which dir is the folder under, slash-separated; "" and ".": dir
-// itself.
-func projectRoot(dir, under string) string {
-	if under != "" && under != "." {
-		for range strings.Split(under, "/") {
-			dir = filepath.Dir(dir)
-		}
-	}
-	return dir
-}
-
 // changedProtected returns at most ten protected files that differ from the base.
-func (b baseline) changedProtected(p *Protect, dir string) []string {
-	if p == nil || len(p.Patterns) == 0 || b.Protected == nil {
+func (b baseline) changedProtected(r *Request) []string {
+	if len(r.Protect) == 0 || b.Protected == nil {
 		return nil
 	}
-	out := slices.Sorted(maps.Keys(b.Protected.Changes(p.digests(dir))))
+	out := slices.Sorted(maps.Keys(b.Protected.Changes(r.protected())))
 	return out[:min(len(out), 10)]
 }

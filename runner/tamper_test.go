@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"wavex/internal/plan"
 )
 
 func TestProtected(t *testing.T) {
@@ -25,16 +27,18 @@ func TestProtected(t *testing.T) {
 	for _, f := range []string{"go.mod", "sub/a.go", "golden/x/y.txt", ".git/golden", ".loop/go.mod"} {
 		put(f, "as it was")
 	}
-	p := &Protect{Patterns: []string{"go.mod", "golden", "*.lock"}, Under: "sub"}
 	dir := filepath.Join(root, "sub")
-	b := baseline{Protected: p.digests(dir)}
+	req := Request{Dir: dir, Settings: plan.Settings{Dir: "sub"}, Protect: []string{"go.mod", "golden", "*.lock"}}
+	b := baseline{Protected: req.protected()}
 	if len(b.Protected) != 2 {
 		t.Fatalf("protected are %v", b.Protected)
 	}
-	if got := p.digests(filepath.Join(root, "missing", "sub")); len(got) > 0 {
+	missing := req
+	missing.Dir = filepath.Join(root, "missing", "sub")
+	if got := missing.protected(); len(got) > 0 {
 		t.Errorf("protected in a missing folder are %v", got)
 	}
-	if got := b.changedProtected(p, dir); got != nil {
+	if got := b.changedProtected(&req); got != nil {
 		t.Errorf("nothing changed, and %v is broken", got)
 	}
 	put("sub/a.go", "changed")
@@ -43,26 +47,22 @@ func TestProtected(t *testing.T) {
 	if err := os.Remove(filepath.Join(root, "go.mod")); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := b.changedProtected(p, dir), []string{"go.mod", "golden/x/y.txt", "new.lock"}; !slices.Equal(got,
+	if got, want := b.changedProtected(&req), []string{"go.mod", "golden/x/y.txt", "new.lock"}; !slices.Equal(got,
 		want) {
 		t.Errorf("broken are %v, want %v", got, want)
 	}
 	for i := range 10 {
 		put(fmt.Sprintf("%d.lock", i), "new")
 	}
-	if got := b.changedProtected(p, dir); len(got) != 10 || got[0] != "0.lock" {
+	if got := b.changedProtected(&req); len(got) != 10 || got[0] != "0.lock" {
 		t.Errorf("of many, %v are named", got)
 	}
-	for _, none := range []*Protect{nil, {Under: "sub"}} { // the plan protects nothing any more
-		if got := b.changedProtected(none, dir); got != nil {
-			t.Errorf("not protected any more, %v is broken", got)
-		}
+	if got := b.changedProtected(&Request{Dir: root}); got != nil { // the plan protects nothing any more
+		t.Errorf("not protected any more, %v is broken", got)
 	}
-	if got := (&Protect{Patterns: []string{"*"}}).digests(root); len(got) != 13 { // of git's and wavex's none
+	all := Request{Dir: root, Settings: plan.Settings{Dir: "."}, Protect: []string{"*"}}
+	if got := all.protected(); len(got) != 13 { // of git's and wavex's none
 		t.Errorf("protected are %v", got)
-	}
-	if got := projectRoot(dir, "."); got != dir {
-		t.Errorf("the project is in %s", got)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestManyProtectedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := (&Protect{Patterns: []string{"*"}}).digests(dir)
+	got := (&Request{Dir: dir, Protect: []string{"*"}}).protected()
 	if _, over := got["20000"]; over || len(got) != maxProtected || got["19999"] != "link gone" {
 		t.Errorf("%d files are watched", len(got))
 	}

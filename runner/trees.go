@@ -16,23 +16,51 @@ import (
 
 // Trees makes the runner compare the files of the project. Paths are of the project, slash-separated.
 type Trees struct {
-	Store string `json:"-"`               // absolute; listings and old contents go here
-	Under string `json:"under,omitempty"` // the path of Dir in the project; "": Dir is the project
+	Store string `json:"-"` // absolute; listings and old contents go here
 	// Busy are the files that tasks declare which may run at the same time in the same directory.
 	Busy []string `json:"busy,omitempty"`
 }
-
-// root returns the project's directory for an attempt that works in dir.
-func (c *Trees) root(dir string) string { return projectRoot(dir, c.Under) }
 
 func (t *attempt) store() filetree.Store { return filetree.Store{Dir: t.req.Trees.Store, Env: t.env} }
 
 // list returns the present files.
 func (t *attempt) list(ctx context.Context, before baseline) (filetree.Tree, error) {
-	root := t.req.Trees.root(t.req.Dir)
+	root := t.req.root()
 	return t.Lister.Again(ctx, root, t.env, before.tree, t.now, func(s filetree.State) ([]byte, error) {
 		return t.store().Content(ctx, root, s)
 	})
+}
+
+func (t *attempt) compares() bool { return t.req.Trees != nil && t.req.Command == "" }
+
+// listBefore lists the files before the work, if it can.
+func (t *attempt) listBefore(ctx context.Context) {
+	var err error
+	if t.first, t.inGit, err = t.Lister.First(ctx, t.req.root(), t.env); err != nil {
+		t.first = nil
+	}
+}
+
+// filesBefore returns check.Place.Files for the checks before the work. In a shared directory it lists the files.
+func (t *attempt) filesBefore(ctx context.Context) func() string {
+	if !t.sharesResults() || !t.compares() {
+		return t.hooks.Files
+	}
+	return func() string {
+		t.listBefore(ctx)
+		return t.filesOf(t.first)
+	}
+}
+
+// sharesResults reports whether attempts in the same directory know the results of each other's checks.
+func (t *attempt) sharesResults() bool { return t.hooks.Memory != nil && t.hooks.Files == nil }
+
+// filesOf identifies the files of a tree of a shared directory that count; "": no results are remembered by them.
+func (t *attempt) filesOf(tree filetree.Tree) string {
+	if tree == nil || !t.sharesResults() {
+		return ""
+	}
+	return filetree.Tree{}.Edits(tree).ID() + " " + t.req.Dir
 }
 
 // compareTurn is compare at the end of the turn.
@@ -49,7 +77,7 @@ func (t *attempt) compare(ctx context.Context, before baseline) {
 	t.surplus, t.own = nil, nil
 	t.hidden, t.made = nil, nil
 	t.res.Surplus, t.uncompared = nil, ""
-	if t.req.Trees == nil || t.req.Command != "" {
+	if !t.compares() {
 		return
 	}
 	if before.tree == nil {
@@ -91,14 +119,14 @@ const maxSurplus = 100
 // declared returns the files that the task declares to write, as paths of the project.
 func (t *attempt) declared() (own []string) {
 	for _, p := range plan.Written(t.req.Files) {
-		own = append(own, path.Join(t.req.Trees.Under, filepath.ToSlash(p)))
+		own = append(own, path.Join(t.req.Settings.Dir, filepath.ToSlash(p)))
 	}
 	return own
 }
 
 // relative makes a path of the project relative to the attempt's directory.
 func (r *Request) relative(file string) string {
-	under := filepath.FromSlash(path.Clean(r.Trees.Under))
+	under := filepath.FromSlash(path.Clean(r.Settings.Dir))
 	rel, _ := filepath.Rel(under, filepath.FromSlash(file)) // both are in the project
 	return filepath.ToSlash(rel)
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"sync"
 
 	"wavex/internal/plan"
@@ -31,6 +32,15 @@ func (m *Memory) Of(files string, c plan.Check) *Result {
 	return m.results[key]
 }
 
+// Note remembers the checks that passed on files, by their evidence.
+func (m *Memory) Note(files string, checks []plan.Check, evidence []Evidence) {
+	for i, e := range evidence {
+		if len(checks) == len(evidence) && e.Passed && !e.Flaky {
+			m.Of(files, checks[i]).After(math.MaxInt, func() (Evidence, bool) { return e, true })
+		}
+	}
+}
+
 // ForgetRed forgets the checks that never passed: what disturbed them may be over.
 func (m *Memory) ForgetRed() {
 	m.mu.Lock()
@@ -47,9 +57,10 @@ func (m *Memory) ForgetRed() {
 // Result has the runs of a check on the same files. Two red ones are red, a green one is green, and both are flaky:
 // then the check tells nothing about the files. Its methods are safe for concurrent use.
 type Result struct {
-	mu   sync.Mutex // held while the check runs
-	reds int        // number of runs that failed
-	seen Evidence   // of the run that passed, else of the first one
+	mu     sync.Mutex // held while the check runs
+	reds   int        // number of runs that failed
+	seen   Evidence   // of the run that passed, else of the first one
+	unsure bool       // the last run was not valid: others do not wait for the next one
 }
 
 // After returns the result if a check has passed, or has failed so many times. Else it calls run once, and remembers
@@ -60,7 +71,8 @@ func (r *Result) After(reds int, run func() (e Evidence, valid bool)) Evidence {
 	if r.seen.Passed || r.reds >= reds {
 		return r.seen
 	}
-	e, valid := run()
+	e, valid := r.beside(run)
+	r.unsure = !valid
 	if e.Passed && r.reds > 0 {
 		e.Flaky, e.Reason = true, r.seen.Reason
 	}
@@ -72,4 +84,13 @@ func (r *Result) After(reds int, run func() (e Evidence, valid bool)) Evidence {
 		r.reds++
 	}
 	return e
+}
+
+// beside calls run, without the lock if an earlier run was not valid.
+func (r *Result) beside(run func() (e Evidence, valid bool)) (Evidence, bool) {
+	if r.unsure {
+		r.mu.Unlock()
+		defer r.mu.Lock()
+	}
+	return run()
 }

@@ -134,6 +134,18 @@ func TestMemoryAtOnce(t *testing.T) {
 	}
 }
 
+// A check whose last run changed files runs beside others: each of these runs waits for the other.
+func TestMemoryOfWriters(t *testing.T) {
+	t.Parallel()
+	r := (&check.Memory{}).Of("id", plan.Check{})
+	r.After(1, func() (check.Evidence, bool) { return check.Evidence{}, false })
+	met := make(chan bool)
+	var side sync.WaitGroup
+	side.Go(func() { r.After(1, func() (check.Evidence, bool) { met <- true; return check.Evidence{}, false }) })
+	side.Go(func() { r.After(1, func() (check.Evidence, bool) { <-met; return check.Evidence{}, false }) })
+	side.Wait()
+}
+
 // A condition that must not be true is, when its check passes twice, or when there is anything at the path that it
 // only names.
 func TestViolated(t *testing.T) {

@@ -34,7 +34,7 @@ type sharedRunner struct {
 func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	defer r.m.slots.emptyDir(req.Slot)
 	req.Env = r.m.slots.overlay(req.Env, req.Slot)
-	hooks.Directory = r.m.shared
+	hooks.Directory, hooks.Memory = r.m.shared, &r.m.checks.Memory
 	return r.inner.Attempt(ctx, req, hooks)
 }
 

@@ -2,7 +2,6 @@ package gitwork
 
 import (
 	"context"
-	"math"
 
 	"wavex/internal/check"
 	"wavex/internal/plan"
@@ -55,12 +54,7 @@ func (m *Manager) noteAttempt(ctx context.Context, t *tree, id, dir string, chec
 	if err != nil {
 		return
 	}
-	for i, e := range evidence {
-		if len(checks) == len(evidence) && e.Passed && !e.Flaky {
-			requiredCheck{dir: dir, check: checks[i]}.result(m, of).After(math.MaxInt,
-				func() (check.Evidence, bool) { return e, true })
-		}
-	}
+	m.checks.Note(filesOf(of, dir), checks, evidence)
 }
 
 // treeOf returns the id of a commit's tree.

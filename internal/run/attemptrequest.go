@@ -41,7 +41,7 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 	if t.Output != nil {
 		req.Output = &runner.OutputSpec{Schema: t.Output, Dir: r.config.Loop.Path(loop.Outputs), Lines: t.Lines}
 	}
-	if req.Protect = protectedPaths(s.Plan, t); t.Command == "" {
+	if req.Protect = s.Plan.ProtectPaths; t.Command == "" {
 		req.Guards, req.Trees = r.guardedFiles(t), r.trees(s.Plan, i)
 	}
 	if t.Command == "" || r.opts.Wall.Strict() {

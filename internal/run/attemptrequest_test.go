@@ -105,8 +105,8 @@ func TestAttemptRequest(t *testing.T) {
 	at := filepath.Join(dir, ".loop", "runs", "r-1", "tasks", "a")
 	if err != nil || req.Dir != filepath.Join(dir, "sub") || req.LogDir != filepath.Join(at, "attempt-2") ||
 		req.Baseline != filepath.Join(at, "base.json") || req.Slot != 3 || req.Cap != 5 || req.Session != "s" ||
-		len(req.Checks) != 1 || len(req.MustNot) != 1 || len(req.Files) != 1 || req.Protect == nil ||
-		req.Protect.Under != "sub" || req.Command != "" || !strings.Contains(req.Prompt, "do a") || req.FullPrompt != "" {
+		len(req.Checks) != 1 || len(req.MustNot) != 1 || len(req.Files) != 1 || len(req.Protect) != 1 ||
+		req.Command != "" || !strings.Contains(req.Prompt, "do a") || req.FullPrompt != "" {
 		t.Errorf("%+v, %v", req, err)
 	}
 	if st, err := os.Stat(req.LogDir); err != nil || !st.IsDir() ||

@@ -47,7 +47,7 @@ var settingsFiles = map[string]string{SettingsFile: runner.WhySettings, ".mcp.js
 
 // trees returns how the runner compares the files of the project around attempts at a task.
 func (r *Session) trees(p *plan.Plan, i int) *runner.Trees {
-	c := &runner.Trees{Store: r.config.Loop.Run(r.config.Run, loop.Contents), Under: p.Tasks[i].SubDir()}
+	c := &runner.Trees{Store: r.config.Loop.Run(r.config.Run, loop.Contents)}
 	c.Busy = r.config.OwnFiles(planfile.AbsPath(r.plan), r.config.Track)
 	if r.config.Isolation == event.Isolated {
 		return c
@@ -77,12 +77,4 @@ func relatives(p *plan.Plan, i int) map[int]bool {
 		all[d] = true
 	}
 	return all
-}
-
-// protectedPaths returns the paths that the plan lets no task change, or nil.
-func protectedPaths(p *plan.Plan, t *plan.Task) *runner.Protect {
-	if len(p.ProtectPaths) == 0 {
-		return nil
-	}
-	return &runner.Protect{Patterns: p.ProtectPaths, Under: t.SubDir()}
 }

@@ -43,7 +43,7 @@ func TestBusyFiles(t *testing.T) {
 		{"id":"d","subject":"d","blockedBy":["c"],"files":["d.txt"]}]}`)
 	r := &Session{plan: p, config: event.Config{Isolation: event.Isolated}}
 	i, _ := p.Lookup("a")
-	if c := r.trees(p, i); c.Under != "sub" || c.Busy != nil {
+	if c := r.trees(p, i); c.Busy != nil {
 		t.Errorf("%+v", c)
 	}
 	r.config.Isolation = "shared"
@@ -52,20 +52,5 @@ func TestBusyFiles(t *testing.T) {
 		if c := r.trees(p, i); !slices.Equal(c.Busy, []string{"b.txt"}) {
 			t.Errorf("busy beside %s: %v", id, c.Busy)
 		}
-	}
-}
-
-func TestProtectedPaths(t *testing.T) {
-	t.Parallel()
-	p := testrepo.Plan(t, ".", `{"protect":["go.mod","branch:main"],"tasks":[{"id":"a","subject":"a","dir":"sub"},{"id":"b","subject":"b"}]}`)
-	if got := protectedPaths(p, &p.Tasks[0]); got == nil || got.Under != "sub" ||
-		!slices.Equal(got.Patterns, []string{"go.mod"}) {
-		t.Errorf("%+v", got)
-	}
-	if got := protectedPaths(p, &p.Tasks[1]); got == nil || got.Under != "" {
-		t.Errorf("%+v", got)
-	}
-	if got := protectedPaths(&plan.Plan{}, &p.Tasks[0]); got != nil {
-		t.Errorf("%+v", got)
 	}
 }
