@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/budget"
 	"wavex/internal/claude"
 )
 
@@ -100,7 +101,7 @@ func BenchmarkStream(b *testing.B) {
 		for range benchFlags.rounds {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			fast = append(fast, rate(func() error { _, err := claude.RecoverCost(dir, nil, 0); return err }))
+			fast = append(fast, rate(func() error { _, err := claude.RecoverCost(dir, budget.Prices{}, 0); return err }))
 			runtime.ReadMemStats(&after)
 			grown = max(grown, after.TotalAlloc-before.TotalAlloc)
 			slow = append(slow, rate(func() error { _, err := decodeNaively(path); return err }))

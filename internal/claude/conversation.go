@@ -220,7 +220,7 @@ func (c *conversation) read(raw io.Writer, giveUp context.CancelCauseFunc) {
 		}
 	}
 	noise := 0
-	s := &stream{raw: raw, onLine: c.transcript.onLine, tools: c.transcript.calls != nil, onRead: func(n int, json bool) {
+	s := &stream{raw: raw, onLine: c.transcript.onLine, onRead: func(n int, json bool) {
 		if json {
 			c.lastRead.Store(time.Now().UnixNano())
 		} else if noise += n; noise > noiseMax && c.transcript.lines == 0 {

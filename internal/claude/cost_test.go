@@ -166,7 +166,7 @@ func TestPartialMessagesAreDropped(t *testing.T) {
 		if raw.String() != lines(kept...) {
 			t.Errorf("step %d: kept %.300q", step, raw.String())
 		}
-		if b := f.bill(0); b.Cost != full || b.Priced != "result" || looked != 8 {
+		if b := f.bill(0); b.Cost != full || b.Priced != "result" || looked != 9 {
 			t.Errorf("step %d: %+v, looked at %d lines", step, b, looked)
 		}
 	}

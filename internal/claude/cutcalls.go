@@ -25,7 +25,7 @@ func CutCalls(logDir string) (calls []string, last time.Time, err error) {
 	}
 	type call struct{ id, text string }
 	var open []call
-	err = (&stream{tools: true, onLine: func(line []byte, _ bool) {
+	err = (&stream{onLine: func(line []byte, _ bool) {
 		o := gjson.ParseBytes(line)
 		o.Get("message.content").ForEach(func(_, b gjson.Result) bool {
 			switch id := b.Get("id").Str; b.Get("type").Str {

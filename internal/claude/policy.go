@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -414,41 +413,35 @@ func (p *toolCalls) ended(a *askedCall, content gjson.Result, failed bool) {
 }
 
 // sameInput reports whether a tool had the input that was asked about. The CLI makes paths absolute,
-// and may add a key with a zero value. Of a cut line, long strings are not compared.
+// and may add a key with a zero value. Of a cut line, only the beginnings of strings are compared.
 func sameInput(asked, ran []byte, dir string, cut bool) bool {
 	if bytes.Equal(asked, ran) {
 		return true
 	}
-	var was, is map[string]any
-	if json.Unmarshal(asked, &was) != nil || json.Unmarshal(ran, &is) != nil {
-		return false
-	}
-	for k := range maps.Keys(is) {
-		if _, had := was[k]; !had && !isZero(is[k]) {
-			return false
-		}
-	}
-	for k, v := range was {
-		s, isText := v.(string)
-		t, wasText := is[k].(string)
-		switch {
-		case isText && wasText && s != t && strings.HasSuffix(k, "path"):
-			if inDir(dir, s) != inDir(dir, t) {
-				return false
-			}
-		case isText && wasText && len(s) > tightMax && len(t) > tightMax && (cut || len(ran) > chunkSize-tightMax):
-		case !reflect.DeepEqual(v, is[k]) && !(isZero(v) && is[k] == nil):
-			return false
-		}
-	}
-	return true
+	cut = cut || len(ran) > chunkSize-tightMax
+	was, is := comparedInput(asked, dir, cut), comparedInput(ran, dir, cut)
+	return was != nil && reflect.DeepEqual(was, is)
 }
 
-func inDir(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
+// comparedInput returns the parts of an input that have to be equal, or nil if it is no object.
+func comparedInput(input []byte, dir string, cut bool) (in map[string]any) {
+	if json.Unmarshal(input, &in) != nil {
+		return nil
 	}
-	return filepath.Join(dir, path)
+	for k, v := range in {
+		text, _ := v.(string)
+		switch {
+		case isZero(v):
+			delete(in, k)
+		case text != "" && strings.HasSuffix(k, "path") && !filepath.IsAbs(text):
+			in[k] = filepath.Join(dir, text)
+		case text != "" && strings.HasSuffix(k, "path"):
+			in[k] = filepath.Clean(text)
+		case cut && len(text) > tightMax:
+			in[k] = text[:tightMax]
+		}
+	}
+	return in
 }
 
 // isZero reports whether a JSON value is null, false, 0 or empty.

@@ -21,9 +21,6 @@ type stream struct {
 	// belong to a line that may be JSON.
 	onRead func(n int, object bool)
 	onLine func(line []byte, cut bool)
-	// tools makes onLine receive also what concerns tool calls: user lines, the bulk of a stream, and
-	// control requests.
-	tools bool
 	// rawErr is the first error of raw. Reading continues without raw, because a full disk must not
 	// fail the attempt.
 	rawErr error
@@ -119,7 +116,7 @@ func (s *stream) longPart(b []byte) {
 		if known && kind == "stream_event" && !hasUsage(b) {
 			s.longMode = longDropped
 		}
-		if s.long = nil; s.longMode == longKept && (!known || s.isRelevant(kind)) {
+		if s.long = nil; s.longMode == longKept && (!known || isRelevant(kind)) {
 			s.long = &truncator{}
 		}
 	}
@@ -180,7 +177,7 @@ func (s *stream) filterLine(line []byte) (keep, look bool) {
 		keep = hasUsage(line)
 		return keep, keep
 	}
-	return true, (kind == "" || s.isRelevant(kind)) && len(bytes.TrimSpace(line)) > 0
+	return true, (kind == "" || isRelevant(kind)) && len(bytes.TrimSpace(line)) > 0
 }
 
 // hasUsage reports whether a stream_event line has the usage of a response.
@@ -194,11 +191,10 @@ func hasUsage(line []byte) bool {
 }
 
 // isRelevant reports whether lines of a type are parsed.
-func (s *stream) isRelevant(kind string) bool {
+func isRelevant(kind string) bool {
 	switch kind {
-	case "user", "control_request", "control_cancel_request":
-		return s.tools
-	case "assistant", "result", "system", "stream_event", "rate_limit_event", "control_response":
+	case "user", "control_request", "control_cancel_request", "assistant", "result", "system",
+		"stream_event", "rate_limit_event", "control_response":
 		return true
 	}
 	return false

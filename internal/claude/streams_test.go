@@ -337,7 +337,8 @@ func drawnTurn(t *testing.T, d dice, calls bool, say func(string, ...any)) {
 		}
 	}
 	kept := fnv.New32a()
-	s := &stream{raw: kept, tools: d.IntN(9) > 0, onLine: func(line []byte, cut bool) {
+	_ = d.IntN(9) // the streams that are drawn depend on it
+	s := &stream{raw: kept, onLine: func(line []byte, cut bool) {
 		f.onLine(line, cut)
 		for _, answer := range open {
 			if d.IntN(patience) == 0 {

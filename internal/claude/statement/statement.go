@@ -88,6 +88,3 @@ func (v *Support) UnmarshalText(text []byte) error {
 // SupportSet holds the verdicts on one CLI. A missing ID is Unknown, as is every ID of the nil map.
 // It must not be changed while it is shared.
 type SupportSet map[ID]Support
-
-// Holds reports whether the statement is known to hold. Features check it before they use it.
-func (v SupportSet) Holds(id ID) bool { return v[id] == Holds }

@@ -2,32 +2,25 @@ package statement
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"wavex/internal/lazyregexp"
 )
 
 // Version is a release of the CLI; the zero value is an unknown one.
-type Version struct{ Major, Minor, Patch int }
+type Version [3]int
 
 // String returns "2.1.330", and "" for an unknown version.
 func (v Version) String() string {
 	if v == (Version{}) {
 		return ""
 	}
-	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
+	return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2])
 }
 
 // Less reports whether v is older than w.
-func (v Version) Less(w Version) bool {
-	switch {
-	case v.Major != w.Major:
-		return v.Major < w.Major
-	case v.Minor != w.Minor:
-		return v.Minor < w.Minor
-	}
-	return v.Patch < w.Patch
-}
+func (v Version) Less(w Version) bool { return slices.Compare(v[:], w[:]) < 0 }
 
 const number = `(?:^|[^0-9.])v?([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})`
 
@@ -50,9 +43,9 @@ func ParseVersion(text string) (Version, bool) {
 	if m == nil {
 		return Version{}, false
 	}
-	var n [3]int
-	for i := range n {
-		n[i], _ = strconv.Atoi(m[i+1]) // at most six digits
+	var v Version
+	for i := range v {
+		v[i], _ = strconv.Atoi(m[i+1]) // at most six digits
 	}
-	return Version{n[0], n[1], n[2]}, true
+	return v, true
 }

@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -138,6 +140,11 @@ func (s Store) digest(path string) string {
 		s.write(index, []byte(sum))
 	}
 	return sum
+}
+
+// identity identifies a file and its state, so that a program is not read at each start.
+func identity(path string, st fs.FileInfo) string {
+	return fmt.Sprintf("%x-%x-%x", sha256.Sum256([]byte(path)), st.Size(), st.ModTime().UnixNano())
 }
 
 // native reports whether a file is a binary for this machine rather than a script.

@@ -103,15 +103,18 @@ func TestCached(t *testing.T) {
 	ready := func(probes int, what string) CLI {
 		t.Helper()
 		c := b.Ensure(t.Context(), b.program)
-		if b.probes != probes || c.Support[statement.TurnCost] != statement.Fails || !c.Support.Holds(statement.Cap) {
+		if b.probes != probes || c.Support[statement.TurnCost] != statement.Fails ||
+			c.Support[statement.Cap] != statement.Holds {
 			t.Errorf("%s: %d probes, %v", what, b.probes, c.Support)
 		}
 		return c
 	}
-	ready(1, "first")
-	if c := ready(1, "again"); c.Source != Cached ||
-		!strings.Contains(c.Notice(), "newer than any tested version (2.1.330); does not hold: turn-cost") {
-		t.Errorf("source %d, %q", c.Source, c.Notice())
+	if n := ready(1, "first").Notice(); !strings.Contains(n,
+		"newer than any tested version (2.1.330); does not hold: turn-cost; ") {
+		t.Errorf("%q", n)
+	}
+	if c := ready(1, "again"); c.Source != Cached || c.Notice() != "" || c.Fallbacks() != "; does not hold: turn-cost" {
+		t.Errorf("source %d, %q, %q", c.Source, c.Notice(), c.Fallbacks())
 	}
 	copied := filepath.Join(t.TempDir(), "copy")
 	if err := os.WriteFile(copied, []byte("one"), 0o755); err != nil {
@@ -123,7 +126,7 @@ func TestCached(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready(2, "another content")
-	b.program.Version.Patch++ // a wrapper that now starts another CLI
+	b.program.Version[2]++ // a wrapper that now starts another CLI
 	ready(3, "another version")
 	kept, err := filepath.Glob(filepath.Join(b.Dir, "*.json"))
 	if err != nil || len(kept) != 3 {
@@ -145,7 +148,8 @@ func TestUnknownIsTriedAgain(t *testing.T) {
 		Err: errors.New("no answer\nin time")}
 	for n := 1; n <= maxTries+2; n++ {
 		c := b.Ensure(t.Context(), b.program)
-		if b.probes != min(n, maxTries) || c.Support.Holds(statement.Denied) || !c.Support.Holds(statement.Cap) {
+		if b.probes != min(n, maxTries) || c.Support[statement.Denied] == statement.Holds ||
+			c.Support[statement.Cap] != statement.Holds {
 			t.Errorf("start %d: %d probes, %v", n, b.probes, c.Support)
 		}
 		if why, _ := c.Refusal(); why != "" {
@@ -163,7 +167,7 @@ func TestNoCache(t *testing.T) {
 	b := setup(t, "2.1.400", "")
 	b.Dir = ""
 	for n := range 2 {
-		if c := b.Ensure(t.Context(), b.program); b.probes != n+1 || !c.Support.Holds(statement.Cap) {
+		if c := b.Ensure(t.Context(), b.program); b.probes != n+1 || c.Support[statement.Cap] != statement.Holds {
 			t.Errorf("%d probes, %v", b.probes, c.Support)
 		}
 	}
@@ -211,7 +215,7 @@ func BenchmarkCached(b *testing.B) {
 	found := probe.Report{Support: all(statement.Holds)}
 	s := Store{Dir: filepath.Join(b.TempDir(), "claude"),
 		probe: func(context.Context, probe.Target) probe.Report { return found }}
-	p := Program{Path: path, Version: statement.Version{Major: 2, Minor: 1, Patch: 400}}
+	p := Program{Path: path, Version: statement.Version{2, 1, 400}}
 	s.Ensure(b.Context(), p)
 	for b.Loop() {
 		if c := s.Ensure(b.Context(), p); c.Source != Cached {
