@@ -67,25 +67,12 @@ func (m *Manager) clearRefs() error {
 	if text, err := os.ReadFile(orig); err == nil && !isRefFile(text) {
 		errs = append(errs, os.Remove(orig))
 	}
-	for _, below := range []string{"refs/wavex/", "refs/heads/wavex/"} {
-		roots, err := filepath.Glob(filepath.Join(escapeGlob(m.checkout.common), filepath.FromSlash(below), m.opts.Run+"*"))
-		errs = append(errs, err)
-		for _, root := range roots {
-			if rest := strings.TrimPrefix(filepath.Base(root), m.opts.Run); rest != "" && rest[0] != '.' {
-				continue // of another run
-			}
-			errs = append(errs, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-				if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
-					return err
-				}
-				if text, err := safefile.ReadHead(path, 1<<10); err == nil && isRefFile(text) {
-					return nil
-				}
-				return os.Remove(path)
-			}))
+	return errors.Join(append(errs, m.ownRefFiles(func(path string) error {
+		if text, err := safefile.ReadHead(path, 1<<10); strings.HasSuffix(path, ".lock") || err == nil && isRefFile(text) {
+			return nil
 		}
-	}
-	return errors.Join(errs...)
+		return os.Remove(path)
+	}))...)
 }
 
 // clearObjects moves the files of objects aside whose content is not that of their name.

@@ -49,9 +49,12 @@ func RefComponent(id string) string {
 	return strings.ToValidUTF8(b.String()[:120], "_") + "==" + hex.EncodeToString(sum[:8])
 }
 
+// refSuffixes follow the id of a run in the names of its refs, or in those of earlier versions.
+var refSuffixes = []string{".tasks", ".kept", ".run", ".points", ".base", ".away", ".logs"}
+
 // validRunID reports whether a run id can name branches without colliding with another run's.
 func validRunID(run string) bool {
-	for _, ours := range []string{".tasks", ".kept", ".run", ".points", ".base", ".away", ".logs"} {
+	for _, ours := range refSuffixes {
 		if strings.HasSuffix(run, ours) {
 			return false
 		}

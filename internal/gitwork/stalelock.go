@@ -19,29 +19,43 @@ import (
 // removeStaleLocks removes the lock files of the run's own refs and worktrees. Their owners were killed,
 // since this process holds the run's lock.
 func (m *Manager) removeStaleLocks(ctx context.Context) error {
-	var stale []string
-	for _, pattern := range []string{
-		"refs/heads/wavex/" + m.opts.Run + ".lock", "refs/heads/wavex/" + m.opts.Run + ".tasks/*.lock",
-		"refs/wavex/" + m.opts.Run + "/*.lock", "refs/wavex/" + m.opts.Run + ".run/*.lock", "refs/wavex/" + m.opts.Run +
-			".kept/*/*.lock",
-	} {
-		found, err := filepath.Glob(filepath.Join(escapeGlob(m.checkout.common), filepath.FromSlash(pattern)))
-		if err != nil {
-			return err
+	err := m.ownRefFiles(func(path string) error {
+		if !strings.HasSuffix(path, ".lock") {
+			return nil
 		}
-		stale = append(stale, found...)
-	}
+		return os.Remove(path)
+	})
 	for _, t := range m.state.Trees {
-		if m.ownsAdmin(t) {
-			stale = append(stale, filepath.Join(t.Admin, "index.lock"), filepath.Join(t.Admin, "HEAD.lock"))
+		for _, name := range []string{"index.lock", "HEAD.lock"} {
+			if m.ownsAdmin(t) {
+				err = errors.Join(err, ignoreGone(os.Remove(filepath.Join(t.Admin, name))))
+			}
 		}
 	}
-	for _, f := range stale {
-		if err := os.Remove(f); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	return m.removeSharedLocks(ctx)
+}
+
+// ownRefFiles calls do for the files of the run's refs, with their locks.
+func (m *Manager) ownRefFiles(do func(path string) error) error {
+	var errs []error
+	for _, below := range []string{"refs/wavex/", "refs/heads/wavex/"} {
+		for _, suffix := range append([]string{"", ".lock"}, refSuffixes...) {
+			root := filepath.Join(m.checkout.common, filepath.FromSlash(below+m.opts.Run+suffix))
+			if _, err := os.Lstat(root); err != nil {
+				continue // there are none
+			}
+			errs = append(errs, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+				if err == nil && !d.IsDir() {
+					err = do(path)
+				}
+				return ignoreGone(err)
+			}))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // lockWait is how long a session waits for a git that may hold a lock.
@@ -141,5 +155,5 @@ func (m *Manager) reopenShared(ctx context.Context) error {
 	if err := m.mendShared(ctx); err != nil {
 		return err
 	}
-	return m.removeSharedLocks(ctx)
+	return m.removeStaleLocks(ctx)
 }

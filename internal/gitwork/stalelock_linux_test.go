@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,10 +46,24 @@ func TestLocksOfKilledGit(t *testing.T) {
 				locks = append(locks, "refs/heads/main.lock")
 			}
 			must(t, os.Mkdir(filepath.Join(r.dir, ".git", "reftable"), 0o755))
-			for _, name := range locks {
+			own := []string{"refs/wavex/r1.base/x/abc.lock", "refs/wavex/r1/x.lock", "refs/wavex/r1.kept/x/abc.lock",
+				"refs/heads/wavex/r1.lock"}
+			other := filepath.Join(r.dir, ".git/refs/wavex/r1.2/x.lock")
+			must(t, os.MkdirAll(filepath.Dir(other), 0o755))
+			must(t, os.WriteFile(other, nil, 0o600))
+			for _, name := range slices.Concat(locks, own) {
+				must(t, os.MkdirAll(filepath.Dir(filepath.Join(r.dir, ".git", name)), 0o755))
 				must(t, os.WriteFile(filepath.Join(r.dir, ".git", name), nil, 0o600))
 			}
 			r.open(o)
+			if _, err := os.Lstat(other); err != nil {
+				t.Error("the lock of another run:", err)
+			}
+			for _, name := range own {
+				if _, err := os.Lstat(filepath.Join(r.dir, ".git", name)); err == nil {
+					t.Errorf("%s stays", name)
+				}
+			}
 			for _, name := range locks {
 				if _, err := os.Lstat(filepath.Join(r.dir, ".git", name)); err == nil {
 					t.Errorf("%s stays", name)
