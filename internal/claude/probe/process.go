@@ -2,14 +2,12 @@ package probe
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +16,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/proc"
+	"wavex/internal/textfmt"
 )
 
 // stopWait bounds the time from SIGTERM to the end of a process. SIGKILL would leave its socket.
@@ -64,7 +63,7 @@ func (l line) total() budget.USD {
 	if l.Total == nil {
 		return -1
 	}
-	return micro(*l.Total)
+	return budget.FromFloat(*l.Total)
 }
 
 // turn returns the cost of the turn in micro-dollars, or -1 if the line has none.
@@ -76,10 +75,8 @@ func (l line) turn() budget.USD {
 	for _, m := range l.Turn {
 		sum += m.USD
 	}
-	return micro(sum)
+	return budget.FromFloat(sum)
 }
-
-func micro(usd float64) budget.USD { return budget.USD(math.Round(usd * 1e6)) }
 
 func isResult(l line) bool { return l.Type == "result" }
 
@@ -119,7 +116,7 @@ func (t *cliProcess) read() {
 	for scan.Scan() {
 		var l line
 		if json.Unmarshal(scan.Bytes(), &l) != nil {
-			l = line{Type: "odd", Subtype: firstLine(scan.Bytes())}
+			l = line{Type: "odd", Subtype: firstLine(scan.Text())}
 		}
 		select {
 		case t.lines <- l:
@@ -158,7 +155,7 @@ func (t *cliProcess) await(ctx context.Context, want func(line) bool) (line, err
 // endError returns an error that says how the process ended.
 func (t *cliProcess) endError() error {
 	exit := t.p.Wait()
-	said := cmp.Or(firstLine([]byte(t.stderr.String())), t.strayLine)
+	said := cmp.Or(firstLine(t.stderr.String()), t.strayLine)
 	if exit.Signal != "" {
 		return fmt.Errorf("%w by %s: %s", ErrEnded, exit.Signal, said)
 	}
@@ -196,8 +193,5 @@ func (t *cliProcess) stop() {
 	_ = os.Remove(filepath.Join("/tmp/cc-socks", strconv.Itoa(t.p.Pid())+".sock"))
 }
 
-// firstLine returns at most 200 bytes of the first line of a text.
-func firstLine(text []byte) string {
-	first, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
-	return string(bytes.ToValidUTF8(first[:min(len(first), 200)], nil))
-}
+// firstLine returns the first line of a text, bounded.
+func firstLine(text string) string { return textfmt.Shorten(textfmt.FirstLine(text), 200) }

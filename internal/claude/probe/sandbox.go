@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -106,15 +105,6 @@ func (r sandbox) environ(parent []string, wrapper bool, url string) []string {
 		})
 	})
 	return proc.Environ(kept, add)
-}
-
-// settings returns permission rules in the form in which the runner passes them.
-func settings(rules ...string) string {
-	data, err := json.Marshal(map[string]any{"permissions": map[string]any{"allow": rules}})
-	if err != nil {
-		panic(fmt.Sprintf("encoding rules: %v", err)) // strings only
-	}
-	return string(data)
 }
 
 // managedSettings returns the paths of administrators' settings for the CLI, by operating system. These

@@ -13,8 +13,8 @@ import (
 
 // probeTurns runs two turns in one process like an attempt: tools with and without a rule, and a plain answer.
 func (b *prober) probeTurns(ctx context.Context) error {
-	t, err := b.start("--permission-mode", "acceptEdits", "--settings", settings("Bash("+allowedCommand+")"),
-		"--include-partial-messages")
+	t, err := b.start("--permission-mode", "acceptEdits", "--include-partial-messages",
+		"--settings", `{"permissions":{"allow":["Bash(`+allowedCommand+`)"]}}`)
 	if err != nil {
 		return err
 	}
