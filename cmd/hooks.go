@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tidwall/gjson"
 
+	"wavex/internal/doctor"
 	"wavex/internal/hook"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
@@ -92,20 +93,14 @@ func installHooks(o hooksOptions, std Stdio) error {
 // settingsPath returns the path of the settings file. It resolves a link, so that writing keeps the
 // link.
 func settingsPath(user bool) (string, error) {
-	dir := os.Getenv("CLAUDE_CONFIG_DIR")
-	switch {
-	case !user:
-		here, err := os.Getwd()
-		if err != nil {
-			return "", err
+	dir, err := filepath.Abs(".claude")
+	if err != nil {
+		return "", err
+	}
+	if user {
+		if dir = doctor.ConfigDir(os.Environ()); dir == "" {
+			return "", usererr.Blocked(errors.New("neither CLAUDE_CONFIG_DIR nor a home directory is known"))
 		}
-		dir = filepath.Join(here, ".claude")
-	case dir == "":
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", usererr.Blocked(err)
-		}
-		dir = filepath.Join(home, ".claude")
 	}
 	path := filepath.Join(dir, "settings.json")
 	if target, err := filepath.EvalSymlinks(path); !errors.Is(err, fs.ErrNotExist) {
@@ -124,12 +119,8 @@ func hookProgram(user bool) (string, error) {
 	if user {
 		return self, nil
 	}
-	if found, err := exec.LookPath("wavex"); err == nil {
-		a, err1 := os.Stat(found)
-		b, err2 := os.Stat(self)
-		if err1 == nil && err2 == nil && os.SameFile(a, b) {
-			return "wavex", nil
-		}
+	if found, err := exec.LookPath("wavex"); err == nil && sameFile(found, self) {
+		return "wavex", nil
 	}
 	return self, nil
 }

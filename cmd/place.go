@@ -50,7 +50,7 @@ func projectAt(dir string) (string, error) {
 func dirOfPlan(path string, dirs []string) string {
 	here := realPath(dirs[0])
 	own := folderOf(path, here)
-	at := slices.IndexFunc(dirs, func(dir string) bool { return sameDir(dir, own) })
+	at := slices.IndexFunc(dirs, func(dir string) bool { return sameFile(dir, own) })
 	if at < 0 && isBelow(here, own) && !isShared(own) {
 		dirs = append(dirs, own)
 	}
@@ -105,7 +105,7 @@ func upward() ([]string, error) {
 	}
 	home, _ := os.UserHomeDir()
 	dirs := []string{here}
-	for dir := here; dir != top && !sameDir(filepath.Dir(dir), home); {
+	for dir := here; dir != top && !sameFile(filepath.Dir(dir), home); {
 		dir = filepath.Dir(dir)
 		dirs = append(dirs, dir)
 	}
@@ -145,8 +145,8 @@ func folderOf(path, here string) string {
 	return dir
 }
 
-// sameDir reports whether two paths lead to the same directory.
-func sameDir(a, b string) bool {
+// sameFile reports whether two paths lead to the same file or directory.
+func sameFile(a, b string) bool {
 	x, err1 := os.Stat(a)
 	y, err2 := os.Stat(b)
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
@@ -172,7 +172,7 @@ func relativePath(path, dir string) string {
 // of advice, which must be right in both.
 func pathFromAnywhere(path string) (string, error) {
 	dir, err := projectDir(path)
-	if err != nil || sameDir(dir, ".") {
+	if err != nil || sameFile(dir, ".") {
 		return path, err
 	}
 	return filepath.Abs(path)
@@ -180,7 +180,7 @@ func pathFromAnywhere(path string) (string, error) {
 
 // tellPlace says once where a command works, if that is not the current directory.
 func (s Stdio) tellPlace(dir string) {
-	if s.told == nil || *s.told || dir == "" || sameDir(dir, ".") {
+	if s.told == nil || *s.told || dir == "" || sameFile(dir, ".") {
 		return
 	}
 	*s.told = true
