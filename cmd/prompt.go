@@ -234,12 +234,8 @@ func (q *requestCommand) promptSettings(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		q.config.BudgetGiven = true
-		if q.config.Limits.NoUSD = a == "none"; q.config.Limits.NoUSD {
-			q.config.Limits.USD = 0
-		} else if q.config.Limits.USD, err = budget.ParseUSD(a); err != nil {
-			return err
-		}
+		l := &q.config.Limits
+		q.config.BudgetGiven = limit(&l.USD, &l.NoUSD, "", 0, budget.ParseUSD).set(a)
 	}
 	if q.planOnly {
 		return nil

@@ -65,22 +65,6 @@ type runningTask struct {
 	cost  budget.USD // so far
 }
 
-func newRunningTask(d event.Activity, ascii bool) runningTask {
-	r := runningTask{Activity: d, label: d.Kind}
-	r.Last = textfmt.Fit(d.Last, maxTextColumns, ascii)
-	if d.Task != "" {
-		r.label = textfmt.Fit(d.Task, 60, ascii)
-		if d.Attempt > 1 && d.Kind == "attempt" {
-			r.label += fmt.Sprintf(" (attempt %d)", d.Attempt)
-		}
-		if d.Worker != "" {
-			r.label += " on " + textfmt.Fit(d.Worker, 30, ascii)
-		}
-		r.label += " " + textfmt.Fit(d.Subject, 80, ascii)
-	}
-	return r
-}
-
 // update copies the state. c belongs to the same run. row is the number of the event's first line of record.
 func (m *liveModel) update(e event.Event, s *scheduler.State, c *nextTask, row int) {
 	m.failures.update(e, s, row)
@@ -189,9 +173,18 @@ func (m *liveModel) entryLine(d liveEntry, now time.Time, columns int, ascii boo
 	if d.Kind != "attempt" || o.attempt != d.Attempt {
 		o = observation{}
 	}
-	d.Last, d.At, d.Worker = o.last, o.at, o.worker
-	r := newRunningTask(d.Activity, ascii)
-	r.cost = o.cost
+	r := runningTask{Activity: d.Activity, label: d.Kind, cost: o.cost}
+	r.Last, r.At = textfmt.Fit(o.last, maxTextColumns, ascii), o.at
+	if d.Task != "" {
+		r.label = textfmt.Fit(d.Task, 60, ascii)
+		if d.Attempt > 1 && d.Kind == "attempt" {
+			r.label += fmt.Sprintf(" (attempt %d)", d.Attempt)
+		}
+		if o.worker != "" {
+			r.label += " on " + textfmt.Fit(o.worker, 30, ascii)
+		}
+		r.label += " " + textfmt.Fit(d.Subject, 80, ascii)
+	}
 	if d.list != "" {
 		return "  " + r.line(now, columns-2, ascii)
 	}
