@@ -253,21 +253,14 @@ func (g *tailReader) readNew(each func(*transcript.Reader, []byte, bool)) error 
 		if _, err := in.Seek(g.offset, io.SeekStart); err != nil {
 			return err
 		}
-		for r := bufio.NewReaderSize(in, 64<<10); ; {
-			text, err := r.ReadBytes('\n')
-			g.offset += int64(len(text))
-			g.partial = append(g.partial, text...)
-			if line, whole := bytes.CutSuffix(g.partial, []byte("\n")); whole {
-				each(&g.reader, line, strings.HasSuffix(name, ".jsonl"))
-				g.partial = g.partial[:0]
-			}
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
+		text, err := io.ReadAll(in) // files of attempts are bounded
+		g.offset += int64(len(text))
+		lines := bytes.Split(append(g.partial, text...), []byte("\n"))
+		for _, line := range lines[:len(lines)-1] {
+			each(&g.reader, line, strings.HasSuffix(name, ".jsonl"))
 		}
+		g.partial = lines[len(lines)-1]
+		return err
 	}
 	return nil
 }
