@@ -86,6 +86,13 @@ func (f *transcript) onResult(o gjson.Result, line []byte, cut bool) {
 	} else if f.result != nil {
 		r.structured = f.result.structured // of a turn before the agent was woken by its background work
 	}
+	if f.clearing {
+		f.clearing = false
+		if r.turns == 0 && !r.isError {
+			f.lines-- // the line reports no request to the API
+			return
+		}
+	}
 	if r.session != "" {
 		f.session = r.session
 	}
@@ -119,3 +126,9 @@ func modelUsage(o gjson.Result) (dollars float64, u runner.Usage, ok bool) {
 	})
 	return dollars, u, ok
 }
+
+// sharedType is the type of the first line that earlier versions of wavex wrote to a stream when
+// one process of the CLI served several attempts. If the process began a new session with /clear, the next
+// result line answers /clear and ends no turn. The sums of the process before are not subtracted: /clear
+// resets them on 2.1.330 and did not on older versions, and an attempt must not be priced below its cost.
+const sharedType = "wavex"

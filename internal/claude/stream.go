@@ -194,7 +194,7 @@ func hasUsage(line []byte) bool {
 func isRelevant(kind string) bool {
 	switch kind {
 	case "user", "control_request", "control_cancel_request", "assistant", "result", "system",
-		"stream_event", "rate_limit_event", "control_response":
+		"stream_event", "rate_limit_event", "control_response", sharedType:
 		return true
 	}
 	return false

@@ -111,6 +111,12 @@ func TestRecoverCost(t *testing.T) {
 		{"strange words and nothing known", join("?!", initLine), flatPrices{}, 0, "stream"},
 		{"strange words between the lines", join("?!", initLine, "{", textLine, "?!"), flatPrices{}, 1341, "stream"},
 		{"half a result line", join(initLine, textLine) + resultGood[:300], flatPrices{}, 1341, "stream"},
+		{"a process shared with other attempts, by earlier versions: never below the cost",
+			join(sharedLine, cleared, initLine, textLine), flatPrices{}, 1341, "stream"},
+		{"the same, killed at once", join(sharedLine), flatPrices{}, 0, ""},
+		{"the same with a result", join(sharedLine, cleared, initLine, textLine, resultGood), flatPrices{}, 6250, "result"},
+		{"the same with a result of no turn", join(sharedLine, cleared, initLine, textLine, resultGood,
+			with0turns(resultGood)), flatPrices{}, 12500, "result"},
 		{"cumulative: the last result", join(initLine, textLine, resultGood, strings.Replace(resultGood, "0.00625,\"usage\"",
 			"0.0125,\"usage\"", 1)), flatPrices{}, 12500, "result"},
 	} {
@@ -121,6 +127,27 @@ func TestRecoverCost(t *testing.T) {
 				t.Errorf("recall = %+v, %v; want %d %q", s, err, tc.cost, tc.priced)
 			}
 		})
+	}
+}
+
+// sharedLine is the first line of a stream of earlier versions, whose process had served another
+// attempt and began a new session with /clear.
+const sharedLine = `{"type":"wavex","served":1,"session":"1","total_cost_usd":0.005,"usage":{"input":1},"clear":true}`
+
+var cleared = strings.NewReplacer(`"num_turns":2`, `"num_turns":0`, `0.00625,"usage"`, `0,"usage"`).Replace(resultGood)
+
+func with0turns(line string) string {
+	return strings.NewReplacer(`"num_turns":2`, `"num_turns":0`, `0.00625,"usage"`, `0.0125,"usage"`).Replace(line)
+}
+
+// The answer to /clear is no result. An error in its place is one, and so is the result of a turn.
+func TestAnswerToClear(t *testing.T) {
+	t.Parallel()
+	failed := strings.Replace(cleared, `"is_error":false`, `"is_error":true`, 1)
+	for line, is := range map[string]bool{cleared: false, failed: true, resultGood: true} {
+		if f := parse(t, strings.NewReader(sharedLine+"\n"+line)); (f.result != nil) != is {
+			t.Errorf("%.90s is a result: %v", line, !is)
+		}
 	}
 }
 

@@ -35,6 +35,7 @@ type transcript struct {
 	strayLine string // the first line that is not JSON: plain text of the CLI
 	session   string
 	init      sessionInit
+	clearing  bool // the next result line answers /clear (see sharedType)
 	edits     map[string]int
 	last      lastMessage
 	retries   retries
@@ -125,6 +126,9 @@ func (f *transcript) onLine(line []byte, cut bool) {
 		if f.calls != nil {
 			f.calls.onCancelled(o.Get("request_id").Str)
 		}
+		return
+	case sharedType:
+		f.clearing = f.lines == 0 && f.results == 0 && o.Get("clear").Bool()
 		return
 	}
 	f.lines++
