@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"wavex/budget"
 	"wavex/internal/claude"
 	"wavex/internal/fakeapi"
 	"wavex/internal/loop"
@@ -67,7 +68,7 @@ func TestSessionInUseIsReplaced(t *testing.T) {
 	defer release()
 	srv := serve(t, report("true"), report("true"))
 	host := runner.Host{Env: proc.Inherit(Env(t, srv), nil)}
-	who := &runner.Local{Host: host, Agent: &claude.Agent{Host: host, Argv: []string{shared.cli.path}}}
+	who := &runner.Local{Host: host, Agent: &claude.Agent{Host: host, Argv: []string{shared.cli.path}, Prices: budget.Prices{}}}
 	dir := t.TempDir()
 	attempt := func(n int) runner.Result {
 		return who.Attempt(t.Context(), runner.Request{Run: "in-use-" + filepath.Base(dir), Task: "T", Attempt: n, Dir: dir,
