@@ -68,7 +68,8 @@ func TestSessionInUseIsReplaced(t *testing.T) {
 	defer release()
 	srv := serve(t, report("true"), report("true"))
 	host := runner.Host{Env: proc.Inherit(Env(t, srv), nil)}
-	who := &runner.Local{Host: host, Agent: &claude.Agent{Host: host, Argv: []string{shared.cli.path}, Prices: budget.Prices{}}}
+	cli := &claude.Agent{Host: host, Argv: []string{shared.cli.path}, Prices: budget.Prices{}}
+	who := &runner.Local{Host: host, Agent: cli}
 	dir := t.TempDir()
 	attempt := func(n int) runner.Result {
 		return who.Attempt(t.Context(), runner.Request{Run: "in-use-" + filepath.Base(dir), Task: "T", Attempt: n, Dir: dir,
