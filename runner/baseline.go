@@ -86,7 +86,7 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 	b.Vacuous, b.Unmeasured = false, len(t.req.Checks) > 0
 	b.Suites, b.Checks = nil, checksDigest(t.req.Checks)
 	if run && len(t.req.Checks) > 0 {
-		measured, err := t.directory.Check(ctx, IfQuiet, t.req.Checks, func() {
+		measured, err := t.directory.Check(ctx, IfQuiet, func() {
 			at := t.place()
 			at.Once, at.Memory, at.Files = true, t.hooks.Memory, t.filesBefore(ctx)
 			evidence, _ := at.Run(ctx, t.req.Checks)
@@ -104,7 +104,9 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 		if err != nil {
 			return baseline{}, err
 		}
-		b.Unmeasured = !measured
+		if b.Unmeasured = !measured; measured && t.began != "" && t.first != nil {
+			t.directory.Learn(t.req.Checks, t.began != t.filesOf(t.first))
+		}
 	}
 	if b.Files == nil {
 		b.Files = map[string]string{}

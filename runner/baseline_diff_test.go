@@ -134,9 +134,9 @@ type countedDirectory struct {
 	checked int
 }
 
-func (d *countedDirectory) Check(ctx context.Context, when CheckTime, checks []plan.Check, run func()) (bool, error) {
+func (d *countedDirectory) Check(ctx context.Context, when CheckTime, run func()) (bool, error) {
 	d.checked++
-	return d.privateDirectory.Check(ctx, when, checks, run)
+	return d.privateDirectory.Check(ctx, when, run)
 }
 
 // The final state is written if there is a file to compare, of any kind, and only then.

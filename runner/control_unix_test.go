@@ -63,16 +63,20 @@ func TestResultsInASharedDirectory(t *testing.T) {
 		runs    int // of both tasks, before and after the work
 		vacuous bool
 		busy    bool
+		learned string // whether the checks change files
 	}{
-		"":                   {runs: 3, vacuous: true},
-		"; echo > $$.log":    {runs: 3, vacuous: true}, // git ignores it
-		"; echo > $$.made":   {runs: 4, vacuous: true},
-		"; echo > log; exit": {runs: 2, busy: true},
+		"":                              {runs: 3, vacuous: true, learned: "[false false]"},
+		"; echo > $$.log":               {runs: 3, vacuous: true, learned: "[false false]"}, // git ignores it
+		"; mkdir -p own; echo > own/$$": {runs: 3, vacuous: true, learned: "[false false]"},
+		"; echo > $$.made":              {runs: 4, vacuous: true, learned: "[true true]"},
+		"; echo > log; exit":            {runs: 2, busy: true, learned: "[]"},
 	} {
 		b, runs := words(t, "echo echo two > words.sh; echo >> README", true)
 		b.req.Checks[0].Run += also
 		b.req.Files = append(b.req.Files, plan.File{Path: "README"})
-		b.hooks.Directory, b.hooks.Memory = &busyDirectory{busy: want.busy}, &check.Memory{}
+		d := &busyDirectory{busy: want.busy}
+		b.hooks.Directory, b.hooks.Memory = d, &check.Memory{}
+		b.req.Trees.Own = []string{"own"}
 		var r runner.Result
 		for range 2 {
 			if r = b.attempt(t.Context()); r.Outcome != runner.Done {
@@ -80,8 +84,8 @@ func TestResultsInASharedDirectory(t *testing.T) {
 			}
 			b.req.Baseline += "2"
 		}
-		if n := runs(); n != want.runs || r.Vacuous != want.vacuous {
-			t.Errorf("%q: %d runs, want %d; %+v", also, n, want.runs, r)
+		if n := runs(); n != want.runs || r.Vacuous != want.vacuous || fmt.Sprint(d.learned) != want.learned {
+			t.Errorf("%q: %d runs, want %d; learned %v; %+v", also, n, want.runs, d.learned, r)
 		}
 	}
 }

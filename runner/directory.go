@@ -13,9 +13,11 @@ type Directory interface {
 	Edit(ctx context.Context) (end func(), err error)
 	// Check calls run, which makes checks, at the given time. It reports whether run was called and no attempt
 	// could edit meanwhile.
-	Check(ctx context.Context, when CheckTime, checks []plan.Check, run func()) (alone bool, err error)
+	Check(ctx context.Context, when CheckTime, run func()) (alone bool, err error)
 	// ChangesFiles reports whether checks are known to change files of the directory.
 	ChangesFiles(checks []plan.Check) bool
+	// Learn notes whether checks changed files while no attempt could edit.
+	Learn(checks []plan.Check, changesFiles bool)
 }
 
 // CheckTime says when checks run in a directory.
@@ -33,9 +35,11 @@ type privateDirectory struct{}
 
 func (privateDirectory) Edit(context.Context) (func(), error) { return func() {}, nil }
 
-func (privateDirectory) Check(_ context.Context, _ CheckTime, _ []plan.Check, run func()) (bool, error) {
+func (privateDirectory) Check(_ context.Context, _ CheckTime, run func()) (bool, error) {
 	run()
 	return true, nil
 }
 
 func (privateDirectory) ChangesFiles([]plan.Check) bool { return false }
+
+func (privateDirectory) Learn([]plan.Check, bool) {}

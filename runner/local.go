@@ -103,6 +103,7 @@ type attempt struct {
 	red       []check.Evidence // those that failed in the quiet directory a moment ago
 
 	first      filetree.Tree     // before the work; nil: not known
+	began      string            // filesOf the files before the checks before the work; "": not known
 	inGit      map[string]bool   // the digests of its contents that git has
 	digests    map[string]string // of the declared files, as in Result.Digests
 	surplus    []string          // the changed files that the task does not declare, as paths of the project
@@ -186,11 +187,11 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 	}
 	checkAt := func(when CheckTime) (alone bool, err error) {
 		if when != WhenQuiet {
-			return t.directory.Check(ctx, when, t.req.Checks, judge)
+			return t.directory.Check(ctx, when, judge)
 		}
 		end := t.beginWaiting()
 		defer end()
-		return t.directory.Check(ctx, when, t.req.Checks, func() {
+		return t.directory.Check(ctx, when, func() {
 			end()
 			judge()
 		})

@@ -132,6 +132,7 @@ type busyDirectory struct {
 	editing bool
 	edits   int
 	times   []runner.CheckTime
+	learned []bool
 }
 
 func (d *busyDirectory) Edit(context.Context) (func(), error) {
@@ -139,7 +140,7 @@ func (d *busyDirectory) Edit(context.Context) (func(), error) {
 	return func() { d.editing = false }, d.refuse
 }
 
-func (d *busyDirectory) Check(_ context.Context, when runner.CheckTime, _ []plan.Check, run func()) (bool, error) {
+func (d *busyDirectory) Check(_ context.Context, when runner.CheckTime, run func()) (bool, error) {
 	switch {
 	case d.editing:
 		panic("checks during the turn")
@@ -159,6 +160,10 @@ func (d *busyDirectory) Check(_ context.Context, when runner.CheckTime, _ []plan
 }
 
 func (d *busyDirectory) ChangesFiles([]plan.Check) bool { return d.writer }
+
+func (d *busyDirectory) Learn(_ []plan.Check, changesFiles bool) {
+	d.learned = append(d.learned, changesFiles)
+}
 
 // Checks run at once. What fails beside others is made again when it is quiet, and only that counts.
 func TestChecksInASharedDirectory(t *testing.T) {
@@ -295,7 +300,7 @@ type stoppingDirectory struct {
 	stop func() error
 }
 
-func (d *stoppingDirectory) Check(_ context.Context, when runner.CheckTime, _ []plan.Check, _ func()) (bool, error) {
+func (d *stoppingDirectory) Check(_ context.Context, when runner.CheckTime, _ func()) (bool, error) {
 	return false, d.stop()
 }
 

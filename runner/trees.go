@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,7 +19,8 @@ import (
 // Trees makes the runner compare the files of the project. Paths are of the project, slash-separated.
 type Trees struct {
 	Store string `json:"-"` // absolute; listings and old contents go here
-	// Busy are the files that tasks declare which may run at the same time in the same directory.
+	// Own are wavex's own files, and Busy those that tasks declare which may run at the same time in the same directory.
+	Own  []string `json:"own,omitempty"`
 	Busy []string `json:"busy,omitempty"`
 }
 
@@ -48,7 +51,9 @@ func (t *attempt) filesBefore(ctx context.Context) func() string {
 	}
 	return func() string {
 		t.listBefore(ctx)
-		return t.filesOf(t.first)
+		files := t.filesOf(t.first)
+		t.began = cmp.Or(t.began, files)
+		return files
 	}
 }
 
@@ -60,7 +65,9 @@ func (t *attempt) filesOf(tree filetree.Tree) string {
 	if tree == nil || !t.sharesResults() {
 		return ""
 	}
-	return filetree.Tree{}.Edits(tree).ID() + " " + t.req.Dir
+	files := filetree.Tree{}.Edits(tree)
+	maps.DeleteFunc(files, func(name string, _ filetree.State) bool { return declares(t.req.Trees.Own, name) })
+	return files.ID() + " " + t.req.Dir
 }
 
 // compareTurn is compare at the end of the turn.
@@ -93,20 +100,20 @@ func (t *attempt) compare(ctx context.Context, before baseline) {
 		return
 	}
 	t.now = now
-	own := t.declared()
+	own, others := t.declared(), slices.Concat(t.req.Trees.Own, t.req.Trees.Busy)
 	for file := range before.tree.Edits(now) {
 		switch {
 		case declares(own, file):
 			t.own = append(t.own, file)
 		case t.turned != nil && t.turned[file] == before.tree[file]:
 			t.made = append(t.made, file)
-		case !declares(t.req.Trees.Busy, file):
+		case !declares(others, file):
 			t.surplus = append(t.surplus, file)
 			t.res.Surplus = append(t.res.Surplus, t.req.relative(file))
 		}
 	}
 	t.hidden = slices.DeleteFunc(before.tree.Hidden(now), func(file string) bool {
-		return declares(own, file) || declares(t.req.Trees.Busy, file) ||
+		return declares(own, file) || declares(others, file) ||
 			t.turned != nil && t.turned[file] == before.tree[file]
 	})
 	slices.Sort(t.res.Surplus)

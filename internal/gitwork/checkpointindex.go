@@ -65,12 +65,15 @@ func (p *Checkpoints) openIndex(ctx context.Context, maxNew int64) (g git, chang
 			return g, nil, nil, err
 		}
 	}
-	if files, err = p.allFiles(ctx); err != nil {
+	if files, err = p.allFiles(ctx); err == nil {
+		g, err = p.g.withFiltersOf(ctx, p.before)
+	}
+	if err != nil {
 		return g, nil, nil, err
 	}
 	changed = files
 	if p.IndexDir != "" || maxNew > 0 || p.StoresLarge != nil {
-		paths, err := p.checkNewFiles(ctx, maxNew, files)
+		paths, err := p.checkNewFiles(ctx, g, maxNew, files)
 		if err != nil {
 			return g, nil, nil, err
 		}
@@ -79,7 +82,7 @@ func (p *Checkpoints) openIndex(ctx context.Context, maxNew int64) (g git, chang
 		}
 	}
 	err = copyIndex(k.path("kept"), k.path("index"))
-	return p.g.withEnv("GIT_INDEX_FILE=" + k.path("index")), changed, files, err
+	return g.withEnv("GIT_INDEX_FILE=" + k.path("index")), changed, files, err
 }
 
 // seedIndex copies the user's index, whose version is now.

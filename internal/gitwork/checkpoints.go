@@ -37,9 +37,10 @@ type Checkpoints struct {
 	// files that did not change; "": none is kept. Close removes the copy.
 	IndexDir string
 
-	run string
-	g   git      // in the top directory of the checkout
-	add []string // arguments of git that add all files
+	run    string
+	g      git      // in the top directory of the checkout
+	before settings // when the session began
+	add    []string // arguments of git that add all files
 
 	base    string   // the commit that the run began on; valid with bundles
 	bundles *bundles // nil: not opened
@@ -69,8 +70,13 @@ func OpenCheckpoints(ctx context.Context, project, run string, env []string) (*C
 		}
 		return nil, err
 	}
-	return &Checkpoints{run: run, g: g.inDir(c.top).asWavex().withoutHooks(), waves: map[int]func() error{},
-		index: keptIndex{turn: semaphore.NewWeighted(1), user: c.index}, gaps: -1, add: addSparse}, nil
+	before, err := g.readSettings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Checkpoints{run: run, g: g.inDir(c.top).asWavex().withoutHooks(), before: before,
+		waves: map[int]func() error{}, index: keptIndex{turn: semaphore.NewWeighted(1), user: c.index}, gaps: -1,
+		add: addSparse}, nil
 }
 
 // BeforeTask makes a checkpoint before a task begins. A later attempt does not replace it: it begins on
@@ -202,8 +208,9 @@ const largeFile = 64 << 20
 // checkNewFiles compares the kept index with the files, and keeps the times of those that did not change in it: the
 // next git does not read them. It returns pathspecs of those that differ, calls StoresLarge for them, and returns an
 // *Error with TooLarge if they have more than most bytes; 0: no bound.
-func (p *Checkpoints) checkNewFiles(ctx context.Context, most int64, specs []string) (changed []string, err error) {
-	g := p.g.withEnv("GIT_INDEX_FILE="+p.index.path("kept"), "GIT_OPTIONAL_LOCKS=1")
+func (p *Checkpoints) checkNewFiles(ctx context.Context, g git, most int64,
+	specs []string) (changed []string, err error) {
+	g = g.withEnv("GIT_INDEX_FILE="+p.index.path("kept"), "GIT_OPTIONAL_LOCKS=1")
 	out, err := g.output(ctx, append([]string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all",
 		"--ignore-submodules=dirty", "--"}, specs...)...)
 	if err != nil {

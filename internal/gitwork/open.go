@@ -205,7 +205,7 @@ func (m *Manager) open(ctx context.Context, session bool) error {
 		return err
 	}
 	if m.state.Mode == Shared {
-		m.shared = newSharedDir(m.g, m.opts)
+		m.shared = newSharedDir(m.opts)
 	} else if err = m.makeAgentHooks(); err != nil {
 		return err
 	}

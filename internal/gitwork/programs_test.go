@@ -14,19 +14,10 @@ import (
 
 // sessionWork are things that wavex's git does while agents work: each prepares a session, and returns its action.
 func sessionWork() map[string]func(r *repo) (act func()) {
-	shared := func(r *repo) Options { o := r.options("r1"); o.Mode = Shared; return o }
 	return map[string]func(r *repo) (act func()){
 		"checkpoint": func(r *repo) func() {
 			p := r.checkpoints("r1")
 			return func() { must(r.t, p.BeforeTask(r.t.Context(), "x")) }
-		},
-		"shared directory": func(r *repo) func() {
-			m := r.open(shared(r))
-			return func() {
-				if _, known := m.shared.fingerprint(r.t.Context()); !known {
-					r.t.Error("the state of the shared directory is not known")
-				}
-			}
 		},
 		"integration": func(r *repo) func() {
 			m := r.open(r.options("r1"))

@@ -2,6 +2,7 @@ package gitwork
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,18 @@ func (s settings) matches(prefix, suffix string) bool {
 		}
 	}
 	return false
+}
+
+// withFiltersOf returns a copy of g whose filters are those of earlier settings: tasks may have changed them since.
+func (g git) withFiltersOf(ctx context.Context, then settings) (git, error) {
+	now, err := g.readSettings(ctx)
+	names := slices.AppendSeq(slices.Collect(maps.Keys(now)), maps.Keys(then))
+	for _, name := range names {
+		if strings.HasPrefix(name, "filter.") && now.value(name) != then.value(name) {
+			g = g.withConfig(name + "=" + then.value(name))
+		}
+	}
+	return g, err
 }
 
 // withSync returns a copy of g that has the objects and refs that it writes on disk when it ends, unless the user has

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -90,7 +89,7 @@ func TestChecksBesideAgents(t *testing.T) {
 	d := runner.Directory(m.shared)
 	check := func(when runner.CheckTime, run func()) bool {
 		t.Helper()
-		alone, err := d.Check(t.Context(), when, nil, run)
+		alone, err := d.Check(t.Context(), when, run)
 		must(t, err)
 		return alone
 	}
@@ -129,11 +128,11 @@ func TestPatienceWithChecksBefore(t *testing.T) {
 	t.Parallel()
 	for _, long := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			d := newSharedDir(git{}, Options{Width: 1})
+			d := newSharedDir(Options{Width: 1})
 			began, release := time.Now(), make(chan struct{})
 			ended := make(chan bool)
 			go func() {
-				alone, err := d.Check(t.Context(), runner.IfQuiet, nil, func() { <-release })
+				alone, err := d.Check(t.Context(), runner.IfQuiet, func() { <-release })
 				must(t, err)
 				ended <- alone
 			}()
@@ -156,42 +155,18 @@ func TestPatienceWithChecksBefore(t *testing.T) {
 	}
 }
 
-// Checks that changed files when they ran in the quiet directory are known, until they run without. Files that git
-// ignores do not count, and files of a project without git do.
+// Checks that changed files are known, until they change none, where tasks run side by side.
 func TestChecksThatChangeFiles(t *testing.T) {
 	t.Parallel()
-	for name, inGit := range map[string]bool{"git": true, "no git": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRepo(t, files{"a": "1\n", ".gitignore": "cache\n", "sub/b": "1\n"})
-			if !inGit {
-				must(t, os.RemoveAll(filepath.Join(r.dir, ".git")))
-			}
-			o := r.options("r1")
-			o.Mode, o.Width = Shared, 2
-			o.Own = []string{filepath.Join(r.dir, "sub/events.ndjson")}
-			d := r.open(o).shared
-			n := 0
-			learned := func(path string) bool {
-				t.Helper()
-				checks := []plan.Check{{Run: "look"}}
-				_, err := d.Check(t.Context(), runner.WhenQuiet, checks, func() {
-					if n++; path != "" {
-						r.write(r.dir, files{path: strings.Repeat("new\n", n)})
-					}
-				})
-				must(t, err)
-				return d.ChangesFiles(checks)
-			}
-			equal(t, "unknown", d.ChangesFiles([]plan.Check{{Run: "look"}}), false)
-			for _, path := range []string{"a", "a", "new", "sub/b", "sub/new"} {
-				equal(t, "after writing "+path, learned(path), true)
-			}
-			equal(t, "after writing nothing", learned(""), false)
-			equal(t, "after writing into a cache", learned("cache"), !inGit)
-			equal(t, "after writing into .loop", learned(".loop/log"), false)
-			equal(t, "after writing the output of wavex", learned("sub/events.ndjson"), false)
-		})
+	checks := []plan.Check{{Run: "look"}}
+	for width, known := range map[int]bool{1: false, 2: true} {
+		d := newSharedDir(Options{Width: width})
+		equal(t, "unknown", d.ChangesFiles(checks), false)
+		d.Learn(checks, true)
+		equal(t, "known", d.ChangesFiles(checks), known)
+		equal(t, "others", d.ChangesFiles([]plan.Check{{Run: "watch"}}), false)
+		d.Learn(checks, false)
+		equal(t, "mended", d.ChangesFiles(checks), false)
 	}
 }
 

@@ -48,7 +48,7 @@ var settingsFiles = map[string]string{SettingsFile: runner.WhySettings, ".mcp.js
 // trees returns how the runner compares the files of the project around attempts at a task.
 func (r *Session) trees(p *plan.Plan, i int) *runner.Trees {
 	c := &runner.Trees{Store: r.config.Loop.Run(r.config.Run, loop.Contents)}
-	c.Busy = r.config.OwnFiles(planfile.AbsPath(r.plan), r.config.Track)
+	c.Own = r.config.OwnFiles(planfile.AbsPath(r.plan), r.config.Track)
 	if r.config.Isolation == event.Isolated {
 		return c
 	}
