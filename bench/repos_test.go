@@ -157,7 +157,7 @@ func (r *benchRepo) print(b *testing.B, w repoWavex, runs []repoRun) {
 	checkBound(b, "worktrees", mid(func(r repoRun) float64 { return float64(r.trees) }), 5)
 	checkBound(b, "checkouts on the disk in worktrees", mid(func(r repoRun) float64 { return r.disk }), w.disk)
 	checkBound(b, "git processes of an attempt, with its integration",
-		mid(func(r repoRun) float64 { return r.processes }), 12)
+		mid(func(r repoRun) float64 { return r.processes }), 20)
 	if !w.shared {
 		return
 	}

@@ -97,7 +97,7 @@ func (m *Manager) findCheckout(ctx context.Context) (err error) {
 	if m.settings, err = m.g.readSettings(ctx); err != nil {
 		return err
 	}
-	m.useGit(m.g.withSync(m.settings, m.checkout.version))
+	m.g = m.g.withSync(m.settings, m.checkout.version)
 	return nil
 }
 

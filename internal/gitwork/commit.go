@@ -42,11 +42,10 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	}
 	g := m.gitIn(t)
 	branch, ref := taskBranch(m.opts.Run, req.Task), taskRef(m.opts.Run, req.Task)
-	refs, err := g.refIDs(ctx, branch)
-	if err != nil {
-		return "", err
+	head, onBranch, err := m.headOf(ctx, t, branch)
+	if err == nil && !m.isOwnCommit(t, head) { // an agent has moved it, maybe to a commit that does not exist
+		head, err = g.resolve(ctx, "HEAD")
 	}
-	head, onBranch, err := m.headOf(ctx, t, branch, refs[branch])
 	if err != nil {
 		return "", err
 	}
@@ -79,7 +78,8 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	if len(diff) == 0 {
 		return noWork, m.g.updateRefs(ctx, ref, t.Base)
 	}
-	if len(m.liveHooks(g.dir)) > 0 || m.hooksChanged(g.dir) { // they may change the files
+	hooks := len(m.liveHooks(g.dir)) > 0 || m.hooksChanged(g.dir)
+	if hooks { // they may change the files
 		if t.judged, err = g.output(ctx, "write-tree"); err != nil {
 			return "", err
 		}
@@ -87,43 +87,41 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	if err := m.commitIndex(ctx, g, req); err != nil {
 		return "", err
 	}
-	return m.setTaskRef(ctx, t, req.Task)
+	id, err := m.setTaskRef(ctx, t, req.Task)
+	if !hooks {
+		m.diffs.Store(id, diff)
+	}
+	return id, err
 }
 
 // setTaskRef makes the ref of a task refer to the commit of HEAD, and keeps the commit that it referred to before. It
 // returns the new one.
 func (m *Manager) setTaskRef(ctx context.Context, t *tree, task string) (string, error) {
 	branch, ref := taskBranch(m.opts.Run, task), taskRef(m.opts.Run, task)
-	refs, err := m.g.refIDs(ctx, branch, ref)
+	id, _, err := m.headOf(ctx, t, branch)
 	if err != nil {
 		return "", err
 	}
-	id, _, err := m.headOf(ctx, t, branch, refs[branch])
-	if err != nil {
+	if err = m.g.refTransaction(ctx, "create "+ref+" "+id); exitCode(err) <= 0 {
+		return id, err
+	}
+	if err := m.preserveTaskCommit(ctx, task); err != nil {
 		return "", err
 	}
-	pairs := []string{ref, id}
-	if old := refs[ref]; old != "" {
-		pairs = append(pairs, preservedRef(m.opts.Run, task, old), old)
-	}
-	return id, m.g.updateRefs(ctx, pairs...)
+	return id, m.g.updateRefs(ctx, ref, id)
 }
 
-// headOf returns the commit of a worktree's HEAD, and reports whether HEAD is on a branch, which is at the commit id.
-// It asks git only if it is not: an agent or a hook has moved it.
-func (m *Manager) headOf(ctx context.Context, t *tree, branch, id string) (head string, onBranch bool, err error) {
-	if onBranch = id != "" && m.isOn(t.Admin, branch); onBranch {
-		return id, true, nil
+// headOf returns the commit of a worktree's HEAD, and reports whether HEAD is on a branch. It asks git only if HEAD is
+// not, or the branch is no file with a commit: an agent or a hook has moved it.
+func (m *Manager) headOf(ctx context.Context, t *tree, branch string) (head string, onBranch bool, err error) {
+	if symbolicRef(filepath.Join(t.Admin, "HEAD")) == branch {
+		text, _ := os.ReadFile(filepath.Join(m.checkout.common, filepath.FromSlash(branch)))
+		if head = strings.TrimSpace(string(text)); isObjectID(head) {
+			return head, true, nil
+		}
 	}
 	head, err = m.gitIn(t).resolve(ctx, "HEAD")
 	return head, false, err
-}
-
-// isOn reports whether HEAD in a directory of the repository is on a branch. It returns false for a branch that is a
-// symbolic ref, and for refs that are not in files.
-func (m *Manager) isOn(admin, branch string) bool {
-	return symbolicRef(filepath.Join(admin, "HEAD")) == branch &&
-		symbolicRef(filepath.Join(m.checkout.common, filepath.FromSlash(branch))) == ""
 }
 
 // symbolicRef returns the ref that the file of a symbolic ref names, or "".

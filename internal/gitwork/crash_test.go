@@ -32,12 +32,10 @@ func killedWave() []VerifiedTask {
 // helper is a process that is killed, or on a disk of its own: "open PROJECT HOME" prints the mode,
 // "integrate PROJECT RUN PATH HOME" prints the Integration,
 // "steps PROJECT RUN HOME TREES CALLS" is a session of a run that is killed,
-// "delete PROJECT REF" deletes a ref; "relay COUNTER GIT ARG..." is a git whose requests are counted.
+// "delete PROJECT REF" deletes a ref.
 func helper(name string, args []string) int {
 	ctx := context.Background()
 	switch {
-	case name == "relay" && len(args) > 2:
-		return relayGit(args[0], args[1:])
 	case name == "delete" && len(args) == 2:
 		if err := newGit(args[0], os.Environ()).updateRefs(ctx, args[1], ""); err != nil {
 			return 1
@@ -99,12 +97,10 @@ func TestKilled(t *testing.T) {
 	git, err := exec.LookPath("git")
 	must(t, err)
 	bin := t.TempDir()
-	// This git counts its calls in a file beside it and kills its parent at a chosen one. Each request to a process that
-	// answers many is a call too.
+	// This git counts its calls in a file beside it and kills its parent at a chosen one.
 	exe, err := os.Executable()
 	must(t, err)
 	wrapper := `#!/bin/sh
-case "$*" in "cat-file --batch"|*"update-ref "*--stdin) exec ` + exe + ` helper relay "$0" ` + git + ` "$@" ;; esac
 read -r at <"$0.at"
 n=0
 [ ! -f "$0.n" ] || read -r n <"$0.n"

@@ -83,17 +83,8 @@ func (m *Manager) freeze(ctx context.Context, top string) error {
 		return err
 	}
 	m.hooksChanged(m.checkout.top)
-	m.useGit(m.g.withoutHooks())
+	m.g = m.g.withoutHooks()
 	return m.freezeSettings(ctx)
-}
-
-// useGit replaces wavex's git, also for requests.
-func (m *Manager) useGit(g git) {
-	m.g = g
-	if m.g.co != nil {
-		m.g.co.close()
-		m.g.co.g = g
-	}
 }
 
 // hooksChanged reports whether the hooks in a working tree are others than when the run began. It warns once.
@@ -150,6 +141,6 @@ func (m *Manager) freezeSettings(ctx context.Context) error {
 func (m *Manager) useFrozenSettings() {
 	at := m.frozenPath("config")
 	if _, err := os.Lstat(at); err == nil && slices.Compare(m.checkout.version[:], []int{2, 32}) >= 0 {
-		m.useGit(m.g.withEnv("GIT_CONFIG_GLOBAL="+at, "GIT_CONFIG_NOSYSTEM=1"))
+		m.g = m.g.withEnv("GIT_CONFIG_GLOBAL="+at, "GIT_CONFIG_NOSYSTEM=1")
 	}
 }

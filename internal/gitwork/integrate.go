@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // This file integrates a wave: it makes the wave's commit durable, records it, and moves tip and
@@ -28,6 +26,7 @@ func (m *Manager) Integrate(ctx context.Context, wave int, done []VerifiedTask) 
 	m.integrating.Lock()
 	defer m.integrating.Unlock()
 	m.picks = map[pick]string{}
+	m.treesOf.Clear()
 	done = slices.Clone(done)
 	for i := range done {
 		if done[i].Dir == "" {
@@ -74,11 +73,18 @@ func (m *Manager) Integrate(ctx context.Context, wave int, done []VerifiedTask) 
 	return in, m.publish(ctx, in.Integrated)
 }
 
-// publish moves the tip to the recorded integration, and frees the trees of its tasks beside that.
+// publish frees the trees of the tasks of the recorded integration, and moves the tip to it, in one transaction if
+// nothing is odd.
 func (m *Manager) publish(ctx context.Context, tasks []string) error {
-	var freed errgroup.Group
-	freed.Go(func() error { return m.freeTrees(ctx, tasks) })
-	return errors.Join(m.moveTip(ctx), freed.Wait())
+	move, err := m.tipMove(ctx)
+	if err != nil {
+		return err
+	}
+	moved, err := m.freeTrees(ctx, tasks, move...)
+	if !moved {
+		err = errors.Join(err, m.moveTip(ctx))
+	}
+	return err
 }
 
 // record makes the commit of an integration reachable, saves it in .loop, and records it, in this order.
@@ -118,6 +124,10 @@ func (m *Manager) loadCandidates(ctx context.Context, wave int, done []VerifiedT
 			return nil, "", err
 		}
 		c := commits[refs[i]]
+		m.treesOf.Store(c.id, c.tree)
+		if note, passed := m.passed.LoadAndDelete(c.id); passed {
+			note.(func(tree string))(c.tree)
+		}
 		fmt.Fprintln(h, c.id, string(text))
 		cs = append(cs, candidate{VerifiedTask: d, commit: c.id, facts: c})
 	}
@@ -145,6 +155,23 @@ func (m *Manager) moveTip(ctx context.Context) error {
 		}
 	}
 	return m.g.updateRefs(ctx, pairs...)
+}
+
+// tipMove returns the commands of a transaction that moves tip and branch to the commit of the last record, and fails
+// if the branch is not at the tip before; nil: nothing moves, or the branch is checked out.
+func (m *Manager) tipMove(ctx context.Context) ([]string, error) {
+	commit, branch := m.tip(), runBranch(m.opts.Run)
+	n := m.tipNumber(commit)
+	if taken, err := m.isCheckedOut(ctx, branch); n < 1 || taken || err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	from := m.state.Waves[n-1].From
+	if from == m.state.Base {
+		from = strings.Repeat("0", len(from)) // the branch must not exist
+	}
+	return []string{"update " + tipRef(m.opts.Run) + " " + commit, "update " + branch + " " + commit + " " + from}, nil
 }
 
 // branchObstacle says why the branch wavex/RUN, which is at now, must not be moved to a commit: it has other commits,

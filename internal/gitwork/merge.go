@@ -144,6 +144,9 @@ func (m *Manager) makePick(ctx context.Context, top string, cand candidate) (str
 		g, args = g.withoutPrompts(), append(args, "-S")
 	}
 	id, err := g.outputOf(ctx, text, args...)
+	if err == nil {
+		m.treesOf.Store(id, merged)
+	}
 	return id, nil, err
 }
 

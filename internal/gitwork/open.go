@@ -51,10 +51,10 @@ type Manager struct {
 
 	pushed lastPush // for Push and Deliver, which never run at the same time
 
-	taking      sync.Mutex      // one worktree of an earlier run is taken at a time
-	integrating sync.Mutex      // one integration, delivery or reopening at a time
-	picks       map[pick]string // of the integration under way
-	signing     bool            // picks are signed
+	taking      sync.Mutex // one worktree of an earlier run is taken at a time
+	integrating sync.Mutex // one integration, delivery or reopening at a time
+	knownCommits
+	signing bool // picks are signed
 }
 
 // repaired tells how the run was repaired when it was opened.
@@ -174,7 +174,7 @@ func (m *Manager) open(ctx context.Context, session bool) error {
 		"refs/wavex/"+m.opts.Run+"/", "refs/wavex/"+m.opts.Run+".kept/"); err != nil {
 		return err
 	}
-	m.g.co, m.bundles.noted = newCoprocesses(m.g, m.bundles.note), true
+	m.g.changed, m.bundles.noted = m.bundles.note, true
 	m.state = savedState{Version: 1, Run: m.opts.Run, Project: m.opts.Project}
 	if old != nil {
 		m.state = *old
@@ -313,9 +313,6 @@ func (m *Manager) prepareRepo(ctx context.Context) error {
 	if err := m.findName(ctx); err != nil {
 		return err
 	}
-	if m.g.co != nil {
-		m.g.co.g = m.g
-	}
 	m.findSigning()
 	return m.findHooks(ctx)
 }
@@ -375,9 +372,6 @@ func (m *Manager) Close(ctx context.Context) error {
 		if err := m.notePrograms(&m.state, false); err != nil {
 			m.warn(err)
 		}
-	}
-	if m.g.co != nil {
-		m.g.co.close()
 	}
 	m.trash.close()
 	errs = append(errs, m.slots.close())

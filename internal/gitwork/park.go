@@ -72,7 +72,7 @@ func (m *Manager) takeOver(ctx context.Context, held, t *tree, task string) erro
 		err = m.moveTree(ctx, t, to)
 	}
 	if err == nil && settled {
-		err = m.deleteTaskBranch(ctx, parked.Task, parked.Done)
+		_, err = m.deleteTaskBranch(ctx, parked.Task, parked.Done, nil)
 	}
 	return err
 }

@@ -227,8 +227,9 @@ func (m *Manager) treeByID(id int) *tree {
 	return nil
 }
 
-// freeTrees releases the worktrees of settled tasks for other tasks.
-func (m *Manager) freeTrees(ctx context.Context, tasks []string) error {
+// freeTrees releases the worktrees of settled tasks for other tasks, and executes also with the first of their
+// transactions. It reports whether it did: not if that one failed.
+func (m *Manager) freeTrees(ctx context.Context, tasks []string, also ...string) (did bool, err error) {
 	m.mu.Lock()
 	var settled, parked []*tree
 	for _, t := range m.state.Trees {
@@ -250,10 +251,11 @@ func (m *Manager) freeTrees(ctx context.Context, tasks []string) error {
 	m.mu.Unlock()
 	var errs []error
 	for _, t := range settled {
-		errs = append(errs, m.freeTree(ctx, t))
+		with, err := m.freeTree(ctx, t, also)
+		errs, did, also = append(errs, err), did || with, nil
 	}
 	for _, t := range parked {
-		err := m.deleteTaskBranch(ctx, t.Task, t.Done)
+		_, err := m.deleteTaskBranch(ctx, t.Task, t.Done, nil)
 		if err == nil {
 			m.mu.Lock()
 			m.unpark(t.Task)
@@ -263,22 +265,22 @@ func (m *Manager) freeTrees(ctx context.Context, tasks []string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return errors.Join(append(errs, m.save(false))...)
+	return did, errors.Join(append(errs, m.save(false))...)
 }
 
-// freeTree releases a worktree that the caller has marked as in use.
-func (m *Manager) freeTree(ctx context.Context, held *tree) error {
+// freeTree releases a worktree that the caller has marked as in use. See deleteTaskBranch for also.
+func (m *Manager) freeTree(ctx context.Context, held *tree, also []string) (did bool, err error) {
 	m.mu.Lock()
 	t := *held
 	m.mu.Unlock()
-	_, err := m.preserveTree(ctx, &t)
+	_, err = m.preserveTree(ctx, &t)
 	var detach []string
 	// If it cannot be repaired, the worktree is added again when it is needed.
 	if err == nil && t.Admin != "" && t.Base != "" && m.repairTree(ctx, &t) == nil {
 		detach = append(detach, "update worktrees/"+filepath.Base(t.Admin)+"/HEAD "+t.Base)
 	}
 	if err == nil {
-		err = m.deleteTaskBranch(ctx, t.Task, t.Done, detach...)
+		did, err = m.deleteTaskBranch(ctx, t.Task, t.Done, also, detach...)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -288,29 +290,31 @@ func (m *Manager) freeTree(ctx context.Context, held *tree) error {
 		t = tree{ID: t.ID, Base: t.Base, Setup: t.Setup, Admin: t.Admin, Integrates: t.Integrates}
 	}
 	*held = t
-	return err
+	return did, err
 }
 
 // deleteTaskBranch removes the branch of a settled task, whose commit is done, if it has one. Other refs contain its
-// commits. also has further commands of the same transaction.
-func (m *Manager) deleteTaskBranch(ctx context.Context, task, done string, also ...string) error {
+// commits. detach has further commands of the same transaction, and so has also unless that fails. It reports whether
+// it executed also.
+func (m *Manager) deleteTaskBranch(ctx context.Context, task, done string, also []string,
+	detach ...string) (did bool, err error) {
 	branch := taskBranch(m.opts.Run, task)
 	if isObjectID(done) {
-		err := m.g.refTransaction(ctx, append(slices.Clone(also), "verify "+taskRef(m.opts.Run, task)+" "+done,
-			"delete "+branch+" "+done)...)
+		own := []string{"verify " + taskRef(m.opts.Run, task) + " " + done, "delete " + branch + " " + done}
+		err := m.g.refTransaction(ctx, slices.Concat(also, detach, own)...)
 		if exitCode(err) <= 0 {
-			return err
+			return err == nil && also != nil, err
 		}
 	}
 	// The branch is not at the task's commit: an agent has moved it.
 	refs, err := m.g.refIDs(ctx, branch)
 	if id := refs[branch]; err == nil && id != "" {
-		also = append(also, "update "+preservedRef(m.opts.Run, task, id)+" "+id, "delete "+branch)
+		detach = append(detach, "update "+preservedRef(m.opts.Run, task, id)+" "+id, "delete "+branch)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	return m.g.refTransaction(ctx, also...)
+	return false, m.g.refTransaction(ctx, detach...)
 }
 
 // Release settles a task that will not be tried again. Its work is kept below refs/wavex, and
@@ -319,7 +323,8 @@ func (m *Manager) Release(ctx context.Context, task string) error {
 	if m.state.Mode != Worktree {
 		return nil
 	}
-	return m.freeTrees(ctx, []string{task})
+	_, err := m.freeTrees(ctx, []string{task})
+	return err
 }
 
 // Reopen makes the next attempt of a task begin on the integrated work, even if the attempt

@@ -87,6 +87,10 @@ func (m *Manager) loadDiff(ctx context.Context, tip string, earlier map[string]s
 		c.commit = ""
 		return nil
 	}
+	if diff, known := m.diffs.LoadAndDelete(c.commit); known {
+		c.diff = diff.([]change)
+		return nil
+	}
 	var err error
 	c.diff, err = m.g.changesOf(ctx, c.facts)
 	return err

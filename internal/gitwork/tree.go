@@ -345,7 +345,7 @@ func (m *Manager) stageAll(ctx context.Context, t *tree) ([]change, error) {
 	if err := g.run(ctx, slices.Concat(add, []string{"--", "."})...); err != nil {
 		return nil, err
 	}
-	all, err := diffIndex(ctx, g, t.Base)
+	all, err := g.rawDiff(ctx, "diff-index", "--cached", t.Base)
 	if err != nil {
 		return nil, err
 	}
@@ -372,24 +372,6 @@ type change struct {
 	path   string
 	status byte // A, M, D, T
 	nested bool // now a commit of another repository
-}
-
-// diffIndex compares a commit with the index.
-func diffIndex(ctx context.Context, g git, commit string) ([]change, error) {
-	out, err := g.output(ctx, "diff-index", "--raw", "-z", "--no-renames", "--cached", commit)
-	if err != nil {
-		return nil, err
-	}
-	var all []change
-	f := splitNUL(out)
-	for i := 0; i+1 < len(f); i += 2 {
-		facts := strings.Fields(f[i])
-		if len(facts) != 5 {
-			return nil, fmt.Errorf("git diff-index printed %q", f[i])
-		}
-		all = append(all, change{path: f[i+1], status: facts[4][0], nested: facts[1] == linkMode})
-	}
-	return all, nil
 }
 
 // repoPath converts a path of the project to a path of the repository, with slashes.
