@@ -39,7 +39,7 @@ func Of(err error) (Limit, bool) {
 	}
 	switch code {
 	case syscall.EMFILE:
-		return Limit{"wavex may open" + count(openFiles()) + " files", "raise ulimit -n (hard: ulimit -Hn)"}, true
+		return files(), true
 	case syscall.ENFILE:
 		return Limit{"the machine may open" + count(number("/proc/sys/fs/file-max")) + " files",
 			"raise fs.file-max (sysctl)"}, true
@@ -53,9 +53,15 @@ func Of(err error) (Limit, bool) {
 		return Limit{"no port is free" + words("/proc/sys/net/ipv4/ip_local_port_range"),
 			"raise net.ipv4.ip_local_port_range (sysctl)"}, true
 	}
-	var forked *fs.PathError // reads and writes have that code too
-	if code == syscall.EAGAIN && errors.As(err, &forked) && forked.Op == "fork/exec" {
+	var forked *fs.PathError // other calls have these codes too
+	if !errors.As(err, &forked) || forked.Op != "fork/exec" {
+		return Limit{}, false
+	}
+	switch code {
+	case syscall.EAGAIN:
 		return processes(), true
+	case syscall.EBADF: // the child moves its files to numbers that the limit may not allow
+		return files(), true
 	}
 	return Limit{}, false
 }
@@ -107,6 +113,11 @@ func Size(n uint64) string {
 		return fmt.Sprintf("%d MB", n>>20)
 	}
 	return fmt.Sprintf("%d KB", n>>10)
+}
+
+// files returns the limit of open files.
+func files() Limit {
+	return Limit{"wavex may open" + count(openFiles()) + " files", "raise ulimit -n (hard: ulimit -Hn)"}
 }
 
 // processes returns the limit of processes: that of the control group if it is the lower one, or that

@@ -18,15 +18,17 @@ func TestOf(t *testing.T) {
 		err  error
 		want string // "": none
 	}{
-		"machine's files": {in("open", syscall.ENFILE), "raise fs.file-max"},
-		"memory":          {in("fork/exec", syscall.ENOMEM), "no memory left; run fewer attempts at once (-j)"},
-		"quota":           {in("write", syscall.EDQUOT), "the quota on the disk of /none/file is used up; free some space"},
-		"port":            {syscall.EADDRINUSE, "the port is in use"},
-		"ports":           {syscall.EADDRNOTAVAIL, "raise net.ipv4.ip_local_port_range"},
-		"processes":       {in("fork/exec", syscall.EAGAIN), "processes; raise "},
-		"no data yet":     {in("read", syscall.EAGAIN), ""},
-		"another error":   {in("open", syscall.ENOENT), ""},
-		"no errno":        {errors.New("x"), ""},
+		"machine's files":  {in("open", syscall.ENFILE), "raise fs.file-max"},
+		"memory":           {in("fork/exec", syscall.ENOMEM), "no memory left; run fewer attempts at once (-j)"},
+		"quota":            {in("write", syscall.EDQUOT), "the quota on the disk of /none/file is used up; free some space"},
+		"port":             {syscall.EADDRINUSE, "the port is in use"},
+		"ports":            {syscall.EADDRNOTAVAIL, "raise net.ipv4.ip_local_port_range"},
+		"processes":        {in("fork/exec", syscall.EAGAIN), "processes; raise "},
+		"files of a child": {in("fork/exec", syscall.EBADF), "files; raise "},
+		"a closed file":    {in("read", syscall.EBADF), ""},
+		"no data yet":      {in("read", syscall.EAGAIN), ""},
+		"another error":    {in("open", syscall.ENOENT), ""},
+		"no errno":         {errors.New("x"), ""},
 	} {
 		l, limited := Of(c.err)
 		if limited != (c.want != "") || !strings.Contains(l.String(), c.want) {
