@@ -101,8 +101,9 @@ func TestConfirm(t *testing.T) {
 		"test $(($(wc -l < runs) % 2)) = 0":    {runs: 4, flaky: true},
 		"test $(wc -l < runs) = 2":             {runs: 4},
 		"grep -q two $DIR/words.sh":            {runs: 2},
+		"sh $DIR/out.log/app":                  {runs: 4}, // git ignores the folder
 	} {
-		b, runs := words(t, "echo echo two > words.sh", true)
+		b, runs := words(t, "echo echo two > words.sh; mkdir out.log; echo exit 0 > out.log/app", true)
 		b.req.Checks = []plan.Check{{Run: "DIR=$PWD; cd " + b.logs + " && echo run >> runs && " + check}}
 		r := b.attempt(t.Context())
 		if n := runs(); r.Outcome != runner.Done || n != want.runs || r.Checks[0].Flaky != want.flaky || r.Doubt != "" {

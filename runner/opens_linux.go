@@ -16,10 +16,12 @@ func watchOpens(dir string, files []string) (opened func() (which map[string]boo
 		if err == nil {
 			var id int
 			id, err = unix.InotifyAddWatch(fd, filepath.Join(dir, filepath.FromSlash(file)), unix.IN_OPEN|unix.IN_ONESHOT)
-			watched[uint32(id)] = append(watched[uint32(id)], file)
-		}
-		if err == unix.ENOENT {
-			err = nil
+			switch err {
+			case nil:
+				watched[uint32(id)] = append(watched[uint32(id)], file)
+			case unix.ENOENT:
+				err = nil
+			}
 		}
 	}
 	return func() (map[string]bool, bool) {

@@ -80,7 +80,14 @@ func walk(ctx context.Context, root string, env []string, was Tree, rules rules)
 				w.t[name] = ignoredFile
 			}
 		}
-		todo = slices.DeleteFunc(w.dirs, func(name string) bool { return out[name] })
+		todo = nil
+		for _, name := range w.dirs {
+			if out[name] {
+				w.t[name] = ignoredState
+			} else {
+				todo = append(todo, name)
+			}
+		}
 	}
 	for name, state := range was {
 		if name == "." || !filepath.IsLocal(name) { // not a file of root
