@@ -235,7 +235,10 @@ func (q *requestCommand) promptSettings(ctx context.Context) error {
 			return err
 		}
 		l := &q.config.Limits
-		q.config.BudgetGiven = limit(&l.USD, &l.NoUSD, "", 0, budget.ParseUSD).set(a)
+		if !limit(&l.USD, &l.NoUSD, "", 0, budget.ParseUSD).set(a) {
+			return usage("the budget %s is too large", a)
+		}
+		q.config.BudgetGiven = true
 	}
 	if q.planOnly {
 		return nil
@@ -308,7 +311,8 @@ func (p *prompter) promptChoice(ctx context.Context, what string, choices []stri
 		if a == "" {
 			return def, nil
 		}
-		if n, err := strconv.Atoi(a); slices.Contains(choices, a) || numbers && err == nil && n > 0 {
+		n, err := strconv.ParseUint(a, 10, 32)
+		if slices.Contains(choices, a) || numbers && err == nil && n > 0 {
 			return a, nil
 		}
 		fmt.Fprintf(p.out, "Please give %s of the words.\n", takes)

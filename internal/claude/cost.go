@@ -96,6 +96,9 @@ func (f *transcript) bill(limit budget.USD) runner.Bill {
 		if finished := (c.finished - c.guess).USD(); a.fromResult && finished > b.Cost+1 {
 			return runner.Bill{Cost: seen, Priced: "table", Disputed: b.Cost, Usage: c.usage}
 		}
+		if a.fromResult && b.Cost == 0 && seen > 0 { // tokens are never free
+			b.Cost, b.Priced = seen, "guess"
+		}
 		if listed := (c.cost - c.guess).USD(); listed > b.Cost+1 {
 			b.Cost = listed // includes a cancelled response, which 2.1.258 does not count
 		}

@@ -135,6 +135,8 @@ func TestUnknownModel(t *testing.T) {
 		lines(initLine, start330, usageAnswer, delta330): {Cost: 12_500 + full, Priced: "guess"},
 		lines(initLine, start330, delta330, strings.Replace(result258, `usd":0.00971`, `usd":0.0001`, 1)): {Cost: 100,
 			Priced: "result"},
+		lines(initLine, start330, delta330, strings.Replace(result258, `usd":0.00971`, `usd":0`, 1)): {Cost: full,
+			Priced: "guess"},
 	} {
 		s, err := recoverCost(strings.NewReader(stream), noPrices{}, 99)
 		if err != nil || s.Cost != want.Cost || s.Priced != want.Priced {
