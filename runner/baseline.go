@@ -94,9 +94,7 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 			for _, e := range evidence {
 				b.Suites = append(b.Suites, check.Suite(e.Output))
 			}
-			if t.sharesResults() {
-				t.hooks.Memory.ForgetRed() // later it may pass by files that do not count
-			}
+			t.endBefore(ctx, evidence)
 		})
 		if err == nil {
 			err = context.Cause(ctx)
@@ -104,9 +102,7 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 		if err != nil {
 			return baseline{}, err
 		}
-		if b.Unmeasured = !measured; measured && t.began != "" && t.first != nil {
-			t.directory.Learn(t.req.Checks, t.began != t.filesOf(t.first))
-		}
+		b.Unmeasured = !measured
 	}
 	if b.Files == nil {
 		b.Files = map[string]string{}
@@ -137,9 +133,9 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 // were not compared.
 func (b *baseline) takeTree(ctx context.Context, t *attempt) {
 	if t.first == nil && t.compares() {
-		t.listBefore(ctx)
+		t.first, _ = t.list(ctx, baseline{})
 	}
-	if t.first == nil {
+	if t.first == nil || !t.compares() {
 		return
 	}
 	if kept, err := t.Lister.Put(t.store(), t.first); err == nil {

@@ -14,6 +14,7 @@ import (
 
 	"wavex/internal/check"
 	"wavex/internal/plan"
+	"wavex/internal/proc"
 	"wavex/internal/testrepo"
 	"wavex/runner"
 )
@@ -65,17 +66,19 @@ func TestResultsInASharedDirectory(t *testing.T) {
 		busy    bool
 		learned string // whether the checks change files
 	}{
-		"":                              {runs: 3, vacuous: true, learned: "[false false]"},
-		"; echo > $$.log":               {runs: 3, vacuous: true, learned: "[false false]"}, // git ignores it
-		"; mkdir -p own; echo > own/$$": {runs: 3, vacuous: true, learned: "[false false]"},
-		"; echo > $$.made":              {runs: 4, vacuous: true, learned: "[true true]"},
-		"; echo > log; exit":            {runs: 2, busy: true, learned: "[]"},
+		"":                                       {runs: 3, vacuous: true, learned: "[false false]"},
+		"; echo > $$.log":                        {runs: 3, vacuous: true, learned: "[false false false]"}, // git ignores it
+		"; mkdir -p own; echo > own/$$":          {runs: 3, vacuous: true, learned: "[false false false]"},
+		"; echo > $$.made":                       {runs: 4, vacuous: true, learned: "[true true true true]"},
+		" && echo > made":                        {runs: 4, vacuous: true, learned: "[true true true]"},      // ends early
+		"; cp want.txt x.log; cp x.log want.txt": {runs: 4, vacuous: true, learned: "[true true true true]"}, // same bytes
+		"; echo > log; exit":                     {runs: 2, busy: true, learned: "[]"},
 	} {
 		b, runs := words(t, "echo echo two > words.sh; echo >> README", true)
 		b.req.Checks[0].Run += also
 		b.req.Files = append(b.req.Files, plan.File{Path: "README"})
 		d := &busyDirectory{busy: want.busy}
-		b.hooks.Directory, b.hooks.Memory = d, &check.Memory{}
+		b.hooks.Directory, b.hooks.Memory, b.hooks.Files = d, &check.Memory{}, d.since
 		b.req.Trees.Own = []string{"own"}
 		var r runner.Result
 		for range 2 {
@@ -87,6 +90,31 @@ func TestResultsInASharedDirectory(t *testing.T) {
 		if n := runs(); n != want.runs || r.Vacuous != want.vacuous || fmt.Sprint(d.learned) != want.learned {
 			t.Errorf("%q: %d runs, want %d; learned %v; %+v", also, n, want.runs, d.learned, r)
 		}
+	}
+}
+
+// The files of a shared directory are listed once before the checks before the work, and once after them.
+func TestListingsBeforeTheWork(t *testing.T) {
+	t.Parallel()
+	b, _ := words(t, "", true)
+	git, err := exec.LookPath("git")
+	must(err)
+	log, bin := filepath.Join(b.logs, "listings"), filepath.Join(b.logs, "bin")
+	must(os.Mkdir(bin, 0o755))
+	must(os.WriteFile(filepath.Join(bin, "git"), fmt.Appendf(nil,
+		"#!/bin/sh\ncase \"$*\" in *--stage*) echo >> %s;; esac\n"+
+			"exec %s \"$@\"\n", log, git), 0o755))
+	b.Env = proc.Inherit(append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH")), nil)
+	b.Agent = script("cp " + log + " " + log + ".before; echo echo two > words.sh")
+	d := &busyDirectory{}
+	b.hooks.Directory, b.hooks.Memory, b.hooks.Files = d, &check.Memory{}, d.since
+	for n := range 3 {
+		b.req.Checks = append(b.req.Checks, plan.Check{Run: fmt.Sprintf("sh words_test.sh %d", n)})
+	}
+	r := b.attempt(t.Context())
+	listings, err := os.ReadFile(log + ".before")
+	if err != nil || r.Outcome != runner.Done || len(listings) != 2 {
+		t.Errorf("%s, %d listings, %v", r.Outcome, len(listings), err)
 	}
 }
 

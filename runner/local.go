@@ -103,7 +103,7 @@ type attempt struct {
 	red       []check.Evidence // those that failed in the quiet directory a moment ago
 
 	first      filetree.Tree     // before the work; nil: not known
-	began      string            // filesOf the files before the checks before the work; "": not known
+	shared     sharedFiles       // around the last checks
 	inGit      map[string]bool   // the digests of its contents that git has
 	digests    map[string]string // of the declared files, as in Result.Digests
 	surplus    []string          // the changed files that the task does not declare, as paths of the project
@@ -193,6 +193,8 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 		defer end()
 		return t.directory.Check(ctx, when, func() {
 			end()
+			t.beginShared()
+			t.shared.before = t.listShared(ctx, before)
 			judge()
 		})
 	}
@@ -215,7 +217,8 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 	switch {
 	case err == nil:
 		t.res.Beside = !alone && verdict.outcome == Done && len(t.req.Checks) > 0
-		if files := t.filesOf(t.now); alone && files != "" && files == t.filesOf(t.turned) {
+		t.learn(check.Passed(t.res.Checks))
+		if files := t.shared.after; t.hooks.Memory != nil && files != "" && files == t.shared.before {
 			t.hooks.Memory.Note(files, t.req.Checks, t.res.Checks)
 		}
 		return verdict

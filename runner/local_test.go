@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -157,6 +158,14 @@ func (d *busyDirectory) Check(_ context.Context, when runner.CheckTime, run func
 	}
 	run()
 	return when != runner.AtOnce || !d.busy, nil
+}
+
+// since is the runner.Hooks.Files of the directory.
+func (d *busyDirectory) since() string {
+	if d.editing || d.busy {
+		return ""
+	}
+	return fmt.Sprint(d.edits)
 }
 
 func (d *busyDirectory) ChangesFiles([]plan.Check) bool { return d.writer }

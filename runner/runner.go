@@ -97,7 +97,8 @@ type Hooks struct {
 	TurnEnded func(Turn) error
 	// Directory is the directory of the attempt, if other attempts work in it.
 	Directory Directory
-	// Memory and Files are those of check.Place for checks before the work.
+	// Memory and Files are those of check.Place for checks before the work. In a Directory, Files identifies the time
+	// since the last edit; "": an attempt edits.
 	Memory *check.Memory
 	Files  func() string
 }

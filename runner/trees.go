@@ -1,14 +1,15 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"wavex/internal/check"
 	"wavex/internal/filetree"
 	"wavex/internal/plan"
 )
@@ -26,9 +27,15 @@ type Trees struct {
 
 func (t *attempt) store() filetree.Store { return filetree.Store{Dir: t.req.Trees.Store, Env: t.env} }
 
-// list returns the present files.
-func (t *attempt) list(ctx context.Context, before baseline) (filetree.Tree, error) {
+// list returns the present files. Those from before the work need not be known.
+func (t *attempt) list(ctx context.Context, before baseline) (tree filetree.Tree, err error) {
 	root := t.req.root()
+	if before.tree == nil {
+		if tree, t.inGit, err = t.Lister.First(ctx, root, t.env); err != nil {
+			tree = nil
+		}
+		return tree, err
+	}
 	return t.Lister.Again(ctx, root, t.env, before.tree, t.now, func(s filetree.State) ([]byte, error) {
 		return t.store().Content(ctx, root, s)
 	})
@@ -36,45 +43,100 @@ func (t *attempt) list(ctx context.Context, before baseline) (filetree.Tree, err
 
 func (t *attempt) compares() bool { return t.req.Trees != nil && t.req.Command == "" }
 
-// listBefore lists the files before the work, if it can.
-func (t *attempt) listBefore(ctx context.Context) {
-	var err error
-	if t.first, t.inGit, err = t.Lister.First(ctx, t.req.root(), t.env); err != nil {
-		t.first = nil
+// sharedFiles identifies the files of a directory that attempts share, around checks. By them others know the results,
+// and which checks change files. "": they are not known, or an attempt edits them.
+type sharedFiles struct {
+	since         string // hooks.Files before the checks
+	before, after string
+	ran           int // number of commands of the checks before the work that ran
+}
+
+// beginShared begins to identify the files.
+func (t *attempt) beginShared() {
+	t.shared = sharedFiles{ran: -1} // filesBefore is called before the first check, too
+	if t.hooks.Directory != nil && t.hooks.Files != nil && t.req.Trees != nil && len(t.req.Checks) > 0 {
+		t.shared.since = t.hooks.Files()
 	}
 }
 
-// filesBefore returns check.Place.Files for the checks before the work. In a shared directory it lists the files.
-func (t *attempt) filesBefore(ctx context.Context) func() string {
-	if !t.sharesResults() || !t.compares() {
-		return t.hooks.Files
-	}
-	return func() string {
-		t.listBefore(ctx)
-		files := t.filesOf(t.first)
-		t.began = cmp.Or(t.began, files)
-		return files
-	}
-}
-
-// sharesResults reports whether attempts in the same directory know the results of each other's checks.
-func (t *attempt) sharesResults() bool { return t.hooks.Memory != nil && t.hooks.Files == nil }
-
-// filesOf identifies the files of a tree of a shared directory that count; "": no results are remembered by them.
+// filesOf identifies the files of a tree that count, with their times: a check may write the same bytes.
 func (t *attempt) filesOf(tree filetree.Tree) string {
-	if tree == nil || !t.sharesResults() {
+	if tree == nil || t.shared.since == "" {
 		return ""
 	}
 	files := filetree.Tree{}.Edits(tree)
 	maps.DeleteFunc(files, func(name string, _ filetree.State) bool { return declares(t.req.Trees.Own, name) })
-	return files.ID() + " " + t.req.Dir
+	for name, state := range files {
+		st, err := os.Lstat(filepath.Join(t.req.root(), filepath.FromSlash(name)))
+		if err == nil && state.Digest() != "" {
+			files[name] += filetree.State(st.ModTime().String())
+		}
+	}
+	if t.hooks.Files() != t.shared.since {
+		return ""
+	}
+	return t.shared.since + " " + files.ID() + " " + t.req.Dir
+}
+
+// listShared returns filesOf the present files.
+func (t *attempt) listShared(ctx context.Context, before baseline) (files string) {
+	if t.shared.since != "" {
+		if tree, err := t.list(ctx, before); err == nil {
+			files = t.filesOf(tree)
+		}
+	}
+	return files
+}
+
+// filesBefore returns check.Place.Files for the checks before the work. In a directory that others share these are the
+// files before the first check: endBefore lists them again.
+func (t *attempt) filesBefore(ctx context.Context) func() string {
+	if t.hooks.Directory == nil {
+		return t.hooks.Files
+	}
+	t.beginShared()
+	t.shared.before = t.listShared(ctx, baseline{})
+	return func() string {
+		if t.shared.ran++; t.hooks.Memory == nil || t.shared.since == "" || t.hooks.Files() != t.shared.since {
+			return ""
+		}
+		return t.shared.before
+	}
+}
+
+// endBefore ends the checks before the work. Results on files that they changed are forgotten, and so are failures:
+// later a check may pass by files that do not count.
+func (t *attempt) endBefore(ctx context.Context, evidence []check.Evidence) {
+	if t.shared.since == "" {
+		return
+	}
+	t.first, _ = t.list(ctx, baseline{})
+	f := &t.shared
+	if f.after = t.filesOf(t.first); f.ran > 0 {
+		t.learn(f.ran == len(evidence) && check.Passed(evidence))
+	}
+	if f.before == f.after {
+		f.before = "" // nothing is forgotten but failures
+	}
+	if t.hooks.Memory != nil {
+		t.hooks.Memory.Forget(f.before)
+	}
+}
+
+// learn tells the directory whether the checks changed files. Where some did not run, or failed, others may.
+func (t *attempt) learn(whole bool) {
+	f := t.shared
+	if changed := f.before != f.after; f.before != "" && f.after != "" && (changed || whole) {
+		t.directory.Learn(t.req.Checks, changed)
+	}
 }
 
 // compareTurn is compare at the end of the turn.
 func (t *attempt) compareTurn(ctx context.Context, before baseline) {
 	t.turned = nil
+	t.beginShared()
 	t.compare(ctx, before)
-	t.turned = t.now
+	t.turned, t.shared.before = t.now, t.shared.after
 }
 
 // compare finds the files that were changed since before: declared ones, and the surplus, without files that only the
@@ -83,8 +145,9 @@ func (t *attempt) compare(ctx context.Context, before baseline) {
 	t.res.Changed, t.digests = before.changed(t.req.Dir, t.req.Files)
 	t.surplus, t.own = nil, nil
 	t.hidden, t.made = nil, nil
-	t.res.Surplus, t.uncompared = nil, ""
+	t.res.Surplus, t.uncompared, t.shared.after = nil, "", ""
 	if !t.compares() {
+		t.shared.after = t.listShared(ctx, before)
 		return
 	}
 	if before.tree == nil {
@@ -99,7 +162,7 @@ func (t *attempt) compare(ctx context.Context, before baseline) {
 		t.uncompared = err.Error()
 		return
 	}
-	t.now = now
+	t.now, t.shared.after = now, t.filesOf(now)
 	own, others := t.declared(), slices.Concat(t.req.Trees.Own, t.req.Trees.Busy)
 	for file := range before.tree.Edits(now) {
 		switch {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"strings"
 	"sync"
 
 	"wavex/internal/plan"
@@ -41,26 +42,25 @@ func (m *Memory) Note(files string, checks []plan.Check, evidence []Evidence) {
 	}
 }
 
-// ForgetRed forgets the checks that never passed: what disturbed them may be over.
-func (m *Memory) ForgetRed() {
+// Forget forgets the results on files, and those of checks that never passed: what disturbed them may be over.
+func (m *Memory) Forget(files string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	maps.DeleteFunc(m.results, func(_ string, r *Result) bool {
+	maps.DeleteFunc(m.results, func(key string, r *Result) bool {
 		idle := r.mu.TryLock()
 		if idle {
 			defer r.mu.Unlock()
 		}
-		return idle && !r.seen.Passed
+		return idle && !r.seen.Passed || strings.HasPrefix(key, files+"\x00")
 	})
 }
 
 // Result has the runs of a check on the same files. Two red ones are red, a green one is green, and both are flaky:
 // then the check tells nothing about the files. Its methods are safe for concurrent use.
 type Result struct {
-	mu     sync.Mutex // held while the check runs
-	reds   int        // number of runs that failed
-	seen   Evidence   // of the run that passed, else of the first one
-	unsure bool       // the last run was not valid: others do not wait for the next one
+	mu   sync.Mutex // held while the check runs
+	reds int        // number of runs that failed
+	seen Evidence   // of the run that passed, else of the first one
 }
 
 // After returns the result if a check has passed, or has failed so many times. Else it calls run once, and remembers
@@ -71,8 +71,7 @@ func (r *Result) After(reds int, run func() (e Evidence, valid bool)) Evidence {
 	if r.seen.Passed || r.reds >= reds {
 		return r.seen
 	}
-	e, valid := r.beside(run)
-	r.unsure = !valid
+	e, valid := run()
 	if e.Passed && r.reds > 0 {
 		e.Flaky, e.Reason = true, r.seen.Reason
 	}
@@ -84,13 +83,4 @@ func (r *Result) After(reds int, run func() (e Evidence, valid bool)) Evidence {
 		r.reds++
 	}
 	return e
-}
-
-// beside calls run, without the lock if an earlier run was not valid.
-func (r *Result) beside(run func() (e Evidence, valid bool)) (Evidence, bool) {
-	if r.unsure {
-		r.mu.Unlock()
-		defer r.mu.Lock()
-	}
-	return run()
 }

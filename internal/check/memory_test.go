@@ -126,24 +126,12 @@ func TestMemoryAtOnce(t *testing.T) {
 		side.Wait()
 	}
 	all()
-	at.Memory.ForgetRed()
+	at.Memory.Forget("")
 	all()
 	red, err := os.ReadFile(filepath.Join(dir, "m"))
 	if err != nil || runs(dir) != 1 || len(red) != 4 {
 		t.Errorf("%d runs of the green check, %d of the red one, %v", runs(dir), len(red), err)
 	}
-}
-
-// A check whose last run changed files runs beside others: each of these runs waits for the other.
-func TestMemoryOfWriters(t *testing.T) {
-	t.Parallel()
-	r := (&check.Memory{}).Of("id", plan.Check{})
-	r.After(1, func() (check.Evidence, bool) { return check.Evidence{}, false })
-	met := make(chan bool)
-	var side sync.WaitGroup
-	side.Go(func() { r.After(1, func() (check.Evidence, bool) { met <- true; return check.Evidence{}, false }) })
-	side.Go(func() { r.After(1, func() (check.Evidence, bool) { <-met; return check.Evidence{}, false }) })
-	side.Wait()
 }
 
 // A condition that must not be true is, when its check passes twice, or when there is anything at the path that it

@@ -33,8 +33,13 @@ type sharedRunner struct {
 
 func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	defer r.m.slots.emptyDir(req.Slot)
+	if hooks.Directory = r.m.shared; len(req.Env) == 0 { // its checks see no values of its own
+		hooks.Memory = &r.m.checks.Memory
+	}
+	if req.Command == "" || !r.m.shared.single {
+		hooks.Files = r.m.shared.lock.since
+	}
 	req.Env = r.m.slots.overlay(req.Env, req.Slot)
-	hooks.Directory, hooks.Memory = r.m.shared, &r.m.checks.Memory
 	return r.inner.Attempt(ctx, req, hooks)
 }
 
@@ -77,7 +82,7 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 		_ = m.releaseTree(t, "")
 		return failedResult(err)
 	}
-	if !kept && m.opts.Setup.Run == "" { // else it may have ignored files of other tasks
+	if !kept && m.opts.Setup.Run == "" && len(req.Env) == 0 { // else it may have ignored files of other tasks
 		hooks.Memory, hooks.Files = &m.checks.Memory, m.baseFiles(ctx, t, req.Dir)
 	}
 	res := r.inner.Attempt(ctx, mapped, hooks)
@@ -87,7 +92,7 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 		if done = m.commitAttempt(ctx, t, mapped, &res); done != noWork {
 			res.Commit = done
 		}
-		if res.Outcome == runner.Done {
+		if res.Outcome == runner.Done && len(req.Env) == 0 {
 			m.noteAttempt(ctx, t, cmp.Or(res.Commit, t.Base), req.Dir, mapped.Checks, res.Checks)
 		}
 		res.Duration = m.opts.Now().Sub(began)

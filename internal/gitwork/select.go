@@ -33,7 +33,7 @@ func (m *Manager) selectCandidates(ctx context.Context, rec *savedIntegration,
 	if good, err = m.dropConflicting(ctx, rec.From, good, &in); err != nil {
 		return in, nil, err
 	}
-	m.checks.ForgetRed()
+	m.checks.Forget("")
 	v := &verifier{m: m, rec: rec, earlier: m.earlierInWave(rec.Wave, good), planChecks: m.planChecks}
 	v.run = v.runInWorktree
 	for len(good) > 0 {

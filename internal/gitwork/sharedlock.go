@@ -2,6 +2,7 @@ package gitwork
 
 import (
 	"context"
+	"strconv"
 	"sync"
 )
 
@@ -91,14 +92,18 @@ func (t *sharedLock) tryCheck() (leave func(), ok bool) {
 	return sync.OnceFunc(t.unlock), true
 }
 
-// watch returns a function that reports whether no caller could edit since the call of watch.
-func (t *sharedLock) watch() (quiet func() bool) {
+// since identifies the time since the last caller edited; "": one edits now.
+func (t *sharedLock) since() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	began, busy := t.edits, t.holders > 0 && t.mode == editing
-	return func() bool {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		return !busy && t.edits == began
+	if t.holders > 0 && t.mode == editing {
+		return ""
 	}
+	return strconv.Itoa(t.edits)
+}
+
+// watch returns a function that reports whether no caller could edit since the call of watch.
+func (t *sharedLock) watch() (quiet func() bool) {
+	began := t.since()
+	return func() bool { return began != "" && t.since() == began }
 }

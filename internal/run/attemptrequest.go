@@ -41,8 +41,8 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 	if t.Output != nil {
 		req.Output = &runner.OutputSpec{Schema: t.Output, Dir: r.config.Loop.Path(loop.Outputs), Lines: t.Lines}
 	}
-	if req.Protect = s.Plan.ProtectPaths; t.Command == "" {
-		req.Guards, req.Trees = r.guardedFiles(t), r.trees(s.Plan, i)
+	if req.Protect = s.Plan.ProtectPaths; t.Command == "" || len(t.Verify) > 0 {
+		req.Trees = r.trees(s.Plan, i)
 	}
 	if t.Command == "" || r.opts.Wall.Strict() {
 		req.Closed = r.ownPaths()
@@ -52,6 +52,7 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 		// The attempt's own folder is made when its first file is written.
 		return req, r.ensureTasksDir()
 	}
+	req.Guards = r.guardedFiles(t)
 	b := r.promptBrief(s, i, e)
 	b.Task = t
 	req.Prompt = prompt.Build(s.Plan, i, b)
