@@ -288,7 +288,7 @@ func (m *Manager) mendBranch(ctx context.Context, branch string) error {
 	if err := m.g.updateRefs(ctx, branch, seen); err != nil || !m.opts.Record.Delivering || m.state.Forward != nil {
 		return err
 	}
-	return m.noteForward(&forward{From: seen, To: m.tip(), Began: m.opts.CutOff}) // it may have ended before the cut
+	return m.beginForward(forward{From: seen, To: m.tip(), Began: m.opts.CutOff}) // it may have ended before the cut
 }
 
 // lastLogged returns the last commit in git's log of a branch that the repository has; "": it has none of them.

@@ -2,15 +2,15 @@ package gitwork
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	pathpkg "path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"wavex/internal/safefile"
 )
 
 // This file fast-forwards the user's checkout, and undoes a fast-forward that failed or was cut off. Git writes the
@@ -42,7 +42,7 @@ func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete b
 	}
 	if obstacle == nil {
 		work := forward{From: c.head, To: d.Commit, Began: m.opts.Now().Add(-time.Second)} // file times lag behind
-		if err := m.noteForward(&work); err != nil {
+		if err := m.beginForward(work); err != nil {
 			return d, err
 		}
 		g, err := m.forHooks(m.g)
@@ -54,14 +54,14 @@ func (m *Manager) fastForward(ctx context.Context, d Delivery, asked, complete b
 		}
 		if err == nil {
 			d.How, d.Why = "ff", branchName(c.branch)+" was fast-forwarded"
-			return d, m.noteForward(nil)
+			return d, m.endForward()
 		}
 		if exitCode(err) < 0 {
 			return d, err
 		}
 		obstacle = &Error{Problem: NotForward, Text: err.Error()} // git refused although our checks passed
 		if err = m.undoForward(ctx, work); err == nil {
-			err = m.noteForward(nil)
+			err = m.endForward()
 		}
 		if err != nil {
 			obstacle.Text += "; the checkout has a part of the work: " + err.Error()
@@ -86,12 +86,19 @@ func (m *Manager) hasWork(ctx context.Context, head, commit string) (bool, error
 	return m.g.mergesToNothing(ctx, head, commit)
 }
 
-// noteForward puts a fast-forward on record before git begins it, or nil when the user's branch was fast-forwarded, or
-// was not and the checkout is as before.
-func (m *Manager) noteForward(f *forward) error {
+// beginForward puts a fast-forward on record before git begins it.
+func (m *Manager) beginForward(f forward) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.state.Forward = f
+	m.state.Forward = &f
+	return m.save(true)
+}
+
+// endForward puts on record that the user's branch was fast-forwarded, or was not and the checkout is as before.
+func (m *Manager) endForward() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state.Forward = nil
 	return m.save(true)
 }
 
@@ -108,7 +115,11 @@ func (m *Manager) recoverForward(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.head == work.From && len(c.dirty) > 0 {
+	done, err := m.isAncestor(ctx, work.To, c.head)
+	if err != nil {
+		return err
+	}
+	if !done && c.head == work.From && len(c.dirty) > 0 {
 		if c.branch != m.state.Branch {
 			return nil // the files may come back with the branch
 		}
@@ -119,12 +130,12 @@ func (m *Manager) recoverForward(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.noteForward(nil)
+	return m.endForward()
 }
 
 // undoForward restores the files and the index entries that a fast-forward which failed or was cut off has written. It
-// leaves files with neither the old content nor that of the delivered commit, and tells them: a person wrote those, or
-// git wrote a part of one.
+// leaves files with neither the old content nor that of the delivered commit: a person wrote those. It restores a file
+// that git has written in part, after it has kept the part below refs/wavex.
 func (m *Manager) undoForward(ctx context.Context, work forward) error {
 	now, err := m.readCheckout(ctx)
 	if err != nil || len(now.dirty) == 0 || now.head != work.From {
@@ -147,20 +158,29 @@ func (m *Manager) undoForward(ctx context.Context, work forward) error {
 			delete(files, path)
 		}
 	}
-	old, left, err := m.writtenBy(ctx, work, files)
+	ours, err := m.writtenBy(ctx, work, files)
 	if err != nil {
 		return err
 	}
-	if len(left) > 0 {
-		m.warn(fmt.Errorf("a delivery was cut off, and these files have neither the old content nor that of the work: %s; "+
-			"they stay as they are; git restore brings the old content back", firstFew(left)))
+	var old []string
+	for _, path := range ours {
+		if files[path].oldMode != noMode {
+			old = append(old, path)
+		} else if err := m.removeWritten(path); err != nil {
+			return err
+		}
 	}
 	// Git would remove a folder or a file that is in the way of the old file.
 	old = slices.DeleteFunc(old, func(path string) bool { return !isFree(m.checkout.top, path) })
 	if len(old) == 0 {
 		return nil
 	}
-	_, err = top.outputOf(ctx, strings.Join(old, "\x00"), "checkout-index", "-q", "-f", "-u", "-z", "--stdin")
+	g, done, err := top.commitIndex(ctx, work.From)
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = g.outputOf(ctx, strings.Join(old, "\x00"), "checkout-index", "-q", "-f", "-z", "--stdin")
 	return err
 }
 
@@ -191,21 +211,29 @@ func isFree(top, path string) bool {
 	return true
 }
 
-// filesOf returns the files that a fast-forward changes, by path: A for a new one, D for one that it removes.
-func (g git) filesOf(ctx context.Context, work forward) (map[string]byte, error) {
-	listed, err := g.output(ctx, "diff-tree", "-r", "-z", "--name-status", "--no-renames", work.From, work.To)
-	files := map[string]byte{}
-	for pair := range slices.Chunk(splitNUL(listed), 2) {
-		if len(pair) == 2 {
-			files[pair[1]] = pair[0][0]
+// forwarded is a file that a fast-forward changes.
+type forwarded struct {
+	oldMode, mode, oldID string // mode is that in the delivered commit
+}
+
+// noMode is the mode of a file that a commit does not have.
+const noMode = "000000"
+
+// filesOf returns the files that a fast-forward changes, by path.
+func (g git) filesOf(ctx context.Context, work forward) (map[string]forwarded, error) {
+	listed, err := g.output(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", work.From, work.To)
+	files := map[string]forwarded{}
+	for pair := range slices.Chunk(splitNUL(listed), 2) { // modes, ids and a letter; a path
+		if facts := strings.Fields(pair[0]); len(facts) == 5 && len(pair) == 2 {
+			files[pair[1]] = forwarded{strings.TrimPrefix(facts[0], ":"), facts[1], facts[2]}
 		}
 	}
 	return files, err
 }
 
 // restoreStaged restores the entries of the index that a fast-forward has written.
-func (g git) restoreStaged(ctx context.Context, work forward, files map[string]byte) error {
-	staged, err := g.output(ctx, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", work.From)
+func (g git) restoreStaged(ctx context.Context, work forward, files map[string]forwarded) error {
+	staged, err := g.output(ctx, "diff-index", "--cached", "--name-only", "-z", "--no-renames", work.From)
 	if err != nil || staged == "" {
 		return err
 	}
@@ -214,59 +242,70 @@ func (g git) restoreStaged(ctx context.Context, work forward, files map[string]b
 		return err
 	}
 	theirs := splitNUL(other)
-	var entries []string
-	for pair := range slices.Chunk(splitNUL(staged), 2) { // modes, ids and a letter; a path
-		facts := strings.Fields(strings.TrimPrefix(pair[0], ":"))
-		if files[pair[1]] != 0 && !slices.Contains(theirs, pair[1]) {
-			entries = append(entries, fmt.Sprintf("%s %s\t%s\x00", facts[0], facts[2], pair[1]))
+	var removed, old strings.Builder
+	for _, path := range splitNUL(staged) {
+		file, ours := files[path]
+		switch {
+		case !ours || slices.Contains(theirs, path):
+		case file.oldMode == noMode:
+			fmt.Fprintf(&removed, "0 %s\t%s\x00", file.oldID, path)
+		default:
+			fmt.Fprintf(&old, "%s %s\t%s\x00", file.oldMode, file.oldID, path)
 		}
 	}
-	if len(entries) == 0 {
+	if removed.Len()+old.Len() == 0 {
 		return nil
 	}
-	// A file may have been replaced by a folder, so that the new ones, whose old mode is 0, must be removed first.
-	slices.Sort(entries)
-	if _, err = g.outputOf(ctx, strings.Join(entries, ""), "update-index", "-z", "--index-info"); err != nil {
+	// A file may have been replaced by a folder, so that the new ones must be removed first.
+	if _, err = g.outputOf(ctx, removed.String()+old.String(), "update-index", "-z", "--index-info"); err != nil {
 		return err
 	}
 	return g.reapplySparse(ctx)
 }
 
-// writtenBy removes the new files that a fast-forward has written in the checkout. It returns the others that it has
-// written or removed, and those that a person wrote, or git in part.
-func (m *Manager) writtenBy(ctx context.Context, work forward, files map[string]byte) (old, left []string, err error) {
+// writtenBy returns those of the files that a fast-forward has written or removed in the checkout.
+func (m *Manager) writtenBy(ctx context.Context, work forward, files map[string]forwarded) (ours []string, err error) {
 	top := m.g.inDir(m.checkout.top)
 	g, done, err := top.commitIndex(ctx, work.To)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer done()
 	other, err := g.changedFiles(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	changed, err := top.changedFiles(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	for _, path := range slices.Sorted(maps.Keys(files)) {
+	var parts []string
+	for path, file := range files {
 		info, gone := os.Lstat(filepath.Join(m.checkout.top, filepath.FromSlash(path)))
-		status, unlike := files[path], other[path] && gone == nil && info.Size() > 0 // git makes a file empty, then writes it
 		switch {
-		case status == 'A' && (gone != nil || !isFree(m.checkout.top, path)): // it is not written yet
-		case status == 'A' && !unlike:
-			err = errors.Join(err, m.removeWritten(path))
-		case status == 'D':
+		case file.oldMode == noMode && (gone != nil || !isFree(m.checkout.top, path)): // it is not written yet
+		case file.mode == noMode:
 			if gone != nil || info.IsDir() {
-				old = append(old, path)
+				ours = append(ours, path)
 			}
-		case status != 'A' && !unlike:
-			old = append(old, path)
-		case status == 'A' || changed[path]:
-			left = append(left, path)
+		case !other[path]:
+			ours = append(ours, path)
+		case (changed[path] || file.oldMode == noMode) && gone == nil && info.Mode().IsRegular() &&
+			(info.Mode()&0o100 != 0) == (file.mode == "100755"):
+			whole, err := top.runOnce(ctx, "", []string{"cat-file", "--filters", work.To + ":" + path})
+			if err != nil {
+				return nil, err
+			}
+			part, err := safefile.Read(filepath.Join(m.checkout.top, filepath.FromSlash(path)), int64(len(whole)))
+			if err == nil && len(part) < len(whole) && strings.HasPrefix(whole, string(part)) {
+				parts = append(parts, path)
+			}
 		}
 	}
-	return old, left, err
+	if len(parts) > 0 {
+		err = m.preserveParts(ctx, parts, work.From)
+	}
+	return append(ours, parts...), err
 }
 
 // changedFiles returns the files of the checkout that differ from the index, without those that are gone.
@@ -278,4 +317,32 @@ func (g git) changedFiles(ctx context.Context) (map[string]bool, error) {
 		files[path] = true
 	}
 	return files, err
+}
+
+// preserveParts keeps files of the checkout in a commit below refs/wavex: a person may have written them.
+func (m *Manager) preserveParts(ctx context.Context, paths []string, head string) error {
+	g, done, err := m.g.inDir(m.checkout.top).commitIndex(ctx, head)
+	if err != nil {
+		return err
+	}
+	defer done()
+	for _, path := range paths {
+		id, err := g.output(ctx, "hash-object", "-w", "--no-filters", "--", path)
+		if err == nil {
+			err = g.run(ctx, "update-index", "--add", "--replace", "--cacheinfo", "100644,"+id+","+path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	tree, err := g.output(ctx, "write-tree")
+	if err != nil {
+		return err
+	}
+	id, err := g.outputOf(ctx, "Written in part by a delivery that was cut off\n\nWavex-Run: "+m.opts.Run+"\n",
+		"commit-tree", "-p", head, tree)
+	if err != nil {
+		return err
+	}
+	return g.updateRefs(ctx, preservedRef(m.opts.Run, "checkout", id), id)
 }
