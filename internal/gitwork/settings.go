@@ -2,6 +2,7 @@ package gitwork
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -46,14 +47,21 @@ func (s settings) matches(prefix, suffix string) bool {
 	return false
 }
 
-// withFiltersOf returns a copy of g whose filters are those of earlier settings: tasks may have changed them since.
+// withFiltersOf returns a copy of g whose filters are those of earlier settings: tasks may have changed them since. It
+// is an error if that cannot be said to git: it cuts a setting at its first "=", and a filter that got a process has no
+// other program any more.
 func (g git) withFiltersOf(ctx context.Context, then settings) (git, error) {
 	now, err := g.readSettings(ctx)
 	names := slices.AppendSeq(slices.Collect(maps.Keys(now)), maps.Keys(then))
 	for _, name := range names {
-		if strings.HasPrefix(name, "filter.") && now.value(name) != then.value(name) {
-			g = g.withConfig(name + "=" + then.value(name))
+		if !strings.HasPrefix(name, "filter.") || now.value(name) == then.value(name) {
+			continue
 		}
+		filter, isProcess := strings.CutSuffix(name, ".process")
+		if strings.Contains(name, "=") || isProcess && then[name] == nil && then.matches(filter+".", "") {
+			return g, fmt.Errorf("git's setting %s was changed in the run; put it back", name)
+		}
+		g = g.withConfig(name + "=" + then.value(name))
 	}
 	return g, err
 }

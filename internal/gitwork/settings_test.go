@@ -75,3 +75,29 @@ func TestHasRepository(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(file, ".git"), nil, 0o644))
 	equal(t, "a .git file, at which git stops", HasRepository(file), true)
 }
+
+// The filters of the session's start count, and a change that git would not take back is an error.
+func TestFiltersOfTheStart(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string]string{
+		"filter.up.clean":   "as it was",
+		"filter.new.clean":  "",
+		"filter.up.process": "error",
+		"filter.q=y.clean":  "error",
+	} {
+		r := newRepo(t, files{"a": "1\n"})
+		r.git("config", "filter.up.clean", "as it was")
+		g := r.open(r.options("r1")).g
+		then, err := g.readSettings(t.Context())
+		must(t, err)
+		r.git("config", setting, "evil")
+		now, err := g.withFiltersOf(t.Context(), then)
+		got := "error"
+		if err == nil {
+			all, err := now.readSettings(t.Context())
+			must(t, err)
+			got = all.value(setting)
+		}
+		equal(t, setting, got, want)
+	}
+}

@@ -42,7 +42,7 @@ func (m *Manager) removeStaleLocks(ctx context.Context) error {
 func (m *Manager) ownRefFiles(do func(path string) error) error {
 	var errs []error
 	for _, below := range []string{"refs/wavex/", "refs/heads/wavex/"} {
-		for _, suffix := range append([]string{"", ".lock"}, refSuffixes...) {
+		for _, suffix := range append([]string{"", ".lock", ".here", ".here.lock"}, refSuffixes...) {
 			root := filepath.Join(m.checkout.common, filepath.FromSlash(below+m.opts.Run+suffix))
 			if _, err := os.Lstat(root); err != nil {
 				continue // there are none

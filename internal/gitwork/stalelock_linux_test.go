@@ -47,7 +47,7 @@ func TestLocksOfKilledGit(t *testing.T) {
 			}
 			must(t, os.Mkdir(filepath.Join(r.dir, ".git", "reftable"), 0o755))
 			own := []string{"refs/wavex/r1.base/x/abc.lock", "refs/wavex/r1/x.lock", "refs/wavex/r1.kept/x/abc.lock",
-				"refs/heads/wavex/r1.lock"}
+				"refs/heads/wavex/r1.lock", "refs/wavex/r1.here.lock"}
 			other := filepath.Join(r.dir, ".git/refs/wavex/r1.2/x.lock")
 			must(t, os.MkdirAll(filepath.Dir(other), 0o755))
 			must(t, os.WriteFile(other, nil, 0o600))
