@@ -102,7 +102,7 @@ func (f *cutFigures) attempt(t *testing.T, c cli, seed uint64, limit budget.USD,
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Then: &then}}})
 	b := newFixtureOn(t, c, srv)
 	if !denies {
-		b.agent.Prices = nil // without prices, no call is denied
+		b.agent.Prices = budget.Prices{} // of calls that cost nothing none is denied
 	}
 	allowBash(b)
 	w.dir, b.req.Cap, b.req.Settings.Timeout = b.req.Dir, limit, 20*time.Minute
