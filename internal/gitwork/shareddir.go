@@ -95,7 +95,7 @@ func (d *sharedDir) ChangesFiles(checks []plan.Check) bool {
 	return d.writers[checksID(checks)]
 }
 
-// Learn implements runner.Directory. Where tasks never run side by side, nobody asks.
+// Learn implements runner.Directory. Where tasks never run side by side, no check is known to change files.
 func (d *sharedDir) Learn(checks []plan.Check, changesFiles bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
