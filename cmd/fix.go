@@ -10,7 +10,6 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/inspect"
-	"wavex/internal/inspect/scan"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
@@ -52,7 +51,7 @@ func runFix(ctx context.Context, args []string, o *verifyOptions, std Stdio) err
 			f.rounds = o.rounds
 		}
 		var stop error
-		doc, err := inspectWork(ctx, v, std, func(ctx context.Context, doc *scan.Document) (err error) {
+		doc, err := inspectWork(ctx, v, std, func(ctx context.Context, doc *inspect.Document) (err error) {
 			if stop, err = f.decide(ctx, doc.Gaps, round); err != nil {
 				return err
 			}
@@ -91,16 +90,16 @@ type fixer struct {
 	rounds int       // the most that may be made
 	who    *prompter // is asked before each round; nil: no question
 	out    io.Writer
-	before []scan.Gap // of the last round
-	idle   int        // rounds in a row that closed no gap
-	why    string     // the reason why gaps stay open; "" while there is none
+	before []inspect.Gap // of the last round
+	idle   int           // rounds in a row that closed no gap
+	why    string        // the reason why gaps stay open; "" while there is none
 }
 
 // decide returns the reason to make no round, or nil for one.
-func (f *fixer) decide(ctx context.Context, gaps []scan.Gap, round int) (stop, err error) {
+func (f *fixer) decide(ctx context.Context, gaps []inspect.Gap, round int) (stop, err error) {
 	f.idle++
-	closed := slices.ContainsFunc(f.before, func(was scan.Gap) bool {
-		return !slices.ContainsFunc(gaps, func(g scan.Gap) bool { return g.Key() == was.Key() })
+	closed := slices.ContainsFunc(f.before, func(was inspect.Gap) bool {
+		return !slices.ContainsFunc(gaps, func(g inspect.Gap) bool { return g.Key() == was.Key() })
 	})
 	if round == 1 || closed {
 		f.idle = 0
@@ -125,7 +124,7 @@ func (f *fixer) decide(ctx context.Context, gaps []scan.Gap, round int) (stop, e
 }
 
 // stop reports that gaps stay open, and returns the exit code as an error.
-func (f *fixer) stop(gaps []scan.Gap, why string, code event.ExitCode) error {
+func (f *fixer) stop(gaps []inspect.Gap, why string, code event.ExitCode) error {
 	f.why = why + "; " + report.Plural(len(gaps), "gap is", "gaps are") + " left"
 	fmt.Fprintf(f.out, "wavex: %s; %s\n", f.why, manualHelp)
 	return exitCode(code)
@@ -137,7 +136,7 @@ const manualHelp = "close them by hand, or correct the plan (they are in .loop/V
 var errNoGaps = errors.New("no gaps")
 
 // finishFix reports how fixing ended. A run that fixing completed ends like any other.
-func finishFix(v *inspect.Inspection, doc *scan.Document, o *verifyOptions, last *invocation, stop error,
+func finishFix(v *inspect.Inspection, doc *inspect.Document, o *verifyOptions, last *invocation, stop error,
 	std Stdio) error {
 	if err := printVerification(v, doc, o.run, std); err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/inspect"
-	"wavex/internal/inspect/scan"
 	"wavex/internal/proc"
 	"wavex/internal/report"
 	"wavex/internal/run"
@@ -37,12 +36,11 @@ func newVerify(std Stdio) *cobra.Command {
 		run: &runOptions{fleet: std.Fleet, want: flagDefaults(), resuming: true, ifUnfinished: "resume"}}
 	c := &cobra.Command{
 		Use:   "verify [PLAN]",
-		Short: "Make all checks of a plan now, and look for gaps in the work",
+		Short: "Make all checks of a plan now, and close the gaps",
 		Long: `verify makes every check of every task and criterion of the plan (or of the run
 in .loop/ of the project directory), in the project directory as it is now, and
-looks at the files that tasks declare for stubs, broken links, and new files
-that nothing uses. These gaps are printed, and kept in .loop/VERIFICATION.md if
-there is a .loop.
+looks whether the files of the plan's links name each other. What fails is a
+gap: gaps are printed, and kept in .loop/VERIFICATION.md if there is a .loop.
 
 With --fix the run gets a task for each gap and is resumed, round by round,
 until there are none; the other flags are those of resume.
@@ -71,13 +69,13 @@ rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 
 // verifyReport is the JSON output of `wavex verify`.
 type verifyReport struct {
-	V      int                `json:"v"`
-	Status string             `json:"status"` // passed, gaps_found
-	Plan   string             `json:"plan"`
-	Checks []scan.CheckResult `json:"checks"`
-	Open   []string           `json:"not_verified"`       // criteria in prose
-	Own    []string           `json:"not_made,omitempty"` // checks that hold only at the time of their task
-	Gaps   []scan.Gap         `json:"gaps"`
+	V      int                   `json:"v"`
+	Status string                `json:"status"` // passed, gaps_found
+	Plan   string                `json:"plan"`
+	Checks []inspect.CheckResult `json:"checks"`
+	Open   []string              `json:"not_verified"`       // criteria in prose
+	Own    []string              `json:"not_made,omitempty"` // checks that hold only at the time of their task
+	Gaps   []inspect.Gap         `json:"gaps"`
 }
 
 func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) error {
@@ -89,7 +87,7 @@ func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) 
 	if err := cmp.Or(o.run.readUser(), o.run.readProject(v.Dir)); err != nil {
 		return err
 	}
-	doc, err := inspectWork(ctx, v, std, func(_ context.Context, doc *scan.Document) error {
+	doc, err := inspectWork(ctx, v, std, func(_ context.Context, doc *inspect.Document) error {
 		return v.Record(doc, 0, 0, "")
 	})
 	if err != nil {
@@ -107,9 +105,9 @@ func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) 
 
 // inspectWork makes the verification. A signal ends its checks, and nothing is recorded.
 func inspectWork(ctx context.Context, v *inspect.Inspection, std Stdio,
-	then func(context.Context, *scan.Document) error) (*scan.Document, error) {
+	then func(context.Context, *inspect.Document) error) (*inspect.Document, error) {
 	ctx, stopped := withSignalCancel(ctx)
-	doc, err := v.Run(ctx, func(doc *scan.Document) error { return then(ctx, doc) })
+	doc, err := v.Run(ctx, func(doc *inspect.Document) error { return then(ctx, doc) })
 	if code := stopped(); code != 0 {
 		fmt.Fprintln(std.Err, "wavex: interrupted")
 		return nil, exitCode(code)
@@ -161,19 +159,19 @@ func openVerification(ctx context.Context, args []string, o *verifyOptions, std 
 		if err != nil {
 			return nil, usage("reading the gaps: %s", err)
 		}
-		v.Known = scan.Parse(string(text))
+		v.Known = inspect.Parse(string(text))
 	}
 	return v, nil
 }
 
 // printVerification prints a verification as text or JSON.
-func printVerification(v *inspect.Inspection, doc *scan.Document, o *runOptions, std Stdio) error {
+func printVerification(v *inspect.Inspection, doc *inspect.Document, o *runOptions, std Stdio) error {
 	if o.output != "json" {
 		printVerificationText(v, doc, o.ascii, std)
 		return nil
 	}
 	r := verifyReport{V: 1, Status: doc.Status(), Plan: v.Plan.Path, Checks: doc.Checks, Own: doc.SkippedChecks,
-		Open: append([]string{}, doc.Unverified...), Gaps: append([]scan.Gap{}, doc.Gaps...)} // [], not null
+		Open: append([]string{}, doc.Unverified...), Gaps: append([]inspect.Gap{}, doc.Gaps...)} // [], not null
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -183,7 +181,7 @@ func printVerification(v *inspect.Inspection, doc *scan.Document, o *runOptions,
 }
 
 // printVerificationText prints a verification for people.
-func printVerificationText(v *inspect.Inspection, doc *scan.Document, ascii bool, std Stdio) {
+func printVerificationText(v *inspect.Inspection, doc *inspect.Document, ascii bool, std Stdio) {
 	ok, bad := "✓", "✗"
 	if ascii {
 		ok, bad = "ok", "FAILED"

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"wavex/internal/check"
-	"wavex/internal/inspect/scan"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/report"
@@ -20,7 +19,7 @@ import (
 // checkRound is one round of checks.
 type checkRound struct {
 	*Inspection
-	doc    *scan.Document
+	doc    *Document
 	places check.Places
 	made   int            // number of places
 	rows   map[string]row // by directory, check and description
@@ -30,7 +29,7 @@ type checkRound struct {
 type row struct{ check, gap int }
 
 // runChecks makes every check of the plan. The error is the cause of ctx.
-func (a *Inspection) runChecks(ctx context.Context, doc *scan.Document) error {
+func (a *Inspection) runChecks(ctx context.Context, doc *Document) error {
 	a.gapChecks, a.criteriaEvidence = map[string]plan.Check{}, map[string]check.Evidence{}
 	c := &checkRound{Inspection: a, doc: doc, rows: map[string]row{},
 		places: check.Places{Run: fmt.Sprintf("verify-%d", os.Getpid()), Env: proc.Inherit(os.Environ(), nil)}}
@@ -95,9 +94,9 @@ func (c *checkRound) mustNot(ctx context.Context, one plan.Condition) error {
 		return err
 	}
 	name := check.Describe(*one.Check)
-	c.doc.Checks = append(c.doc.Checks, scan.CheckResult{Check: "must not: " + name, Passed: len(violated) == 0})
+	c.doc.Checks = append(c.doc.Checks, CheckResult{Check: "must not: " + name, Passed: len(violated) == 0})
 	if len(violated) > 0 {
-		c.doc.Gaps = append(c.doc.Gaps, scan.Gap{Type: "must_not", Check: name,
+		c.doc.Gaps = append(c.doc.Gaps, Gap{Type: "must_not", Check: name,
 			Description: "this is true and must not be: " + one.Text})
 	}
 	return nil
@@ -121,15 +120,15 @@ func (c *checkRound) requireCheck(ctx context.Context, task, id, dir, words stri
 	}
 	reason := c.Redactor.String(e.Reason)
 	c.rows[key] = row{len(c.doc.Checks), -1}
-	c.doc.Checks = append(c.doc.Checks, scan.CheckResult{Task: task, Check: e.Check, Passed: e.Passed, Reason: reason})
+	c.doc.Checks = append(c.doc.Checks, CheckResult{Task: task, Check: e.Check, Passed: e.Passed, Reason: reason})
 	if e.Passed {
 		return nil
 	}
 	c.rows[key] = row{len(c.doc.Checks) - 1, len(c.doc.Gaps)}
-	g := scan.Gap{Type: scan.CIFailure, Task: task, Check: e.Check, Description: words,
+	g := Gap{Type: CIFailure, Task: task, Check: e.Check, Description: words,
 		Evidence: textfmt.Block(c.Redactor.String(e.Output))}
 	if one.Run == "" {
-		g.Type, g.File, g.Evidence = scan.CheckFailure, c.relativePath(dir, one.File), reason
+		g.Type, g.File, g.Evidence = CheckFailure, c.relativePath(dir, one.File), reason
 	}
 	g.Description = cmp.Or(g.Description, fmt.Sprintf("the check fails: %s", reason))
 	c.doc.Gaps = append(c.doc.Gaps, g)

@@ -1,6 +1,6 @@
-// Package inspect verifies the work of a plan from outside a session: it makes every check, scans
-// the work for gaps, records the consequences for the run, and turns gaps into tasks of it. It
-// runs no agent; package scan defines the gaps.
+// Package inspect verifies the work of a plan from outside a session: it makes every check, looks at
+// the plan's links, records the consequences for the run, and turns gaps into tasks of it. It runs
+// no agent.
 package inspect
 
 import (
@@ -12,7 +12,6 @@ import (
 
 	"wavex/internal/check"
 	"wavex/internal/event"
-	"wavex/internal/inspect/scan"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/runlog"
@@ -26,8 +25,8 @@ type Inspection struct {
 	Plan     *plan.Plan
 	State    *scheduler.State // nil if there was no run
 	Events   []event.Event
-	Dir      string     // of the project, absolute
-	Known    []scan.Gap // found elsewhere, and included in the result
+	Dir      string // of the project, absolute
+	Known    []Gap  // found elsewhere, and included in the result
 	Redactor *secret.Redactor
 	Warn     io.Writer // receives messages for people, one per line
 
@@ -38,14 +37,14 @@ type Inspection struct {
 
 // Run verifies the work, keeps the result, and calls then, unless it is nil, while no run can
 // begin. The error is a *journal.LockedError if a run is under way.
-func (a *Inspection) Run(ctx context.Context, then func(*scan.Document) error) (*scan.Document, error) {
+func (a *Inspection) Run(ctx context.Context, then func(*Document) error) (*Document, error) {
 	unlock, err := a.lockLoop()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	a.workDir = a.Dir
-	var doc *scan.Document
+	var doc *Document
 	err = a.withWork(ctx, func() (err error) {
 		doc, err = a.findGaps(ctx)
 		return err
@@ -75,7 +74,7 @@ func (a *Inspection) lockLoop() (func(), error) {
 }
 
 // writeDocument writes VERIFICATION.md if there is a .loop.
-func (a *Inspection) writeDocument(doc *scan.Document) error {
+func (a *Inspection) writeDocument(doc *Document) error {
 	if st, err := os.Stat(string(loop.In(a.Dir))); err != nil || !st.IsDir() {
 		return nil
 	}

@@ -13,7 +13,6 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
-	"wavex/internal/inspect/scan"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/runlog"
@@ -57,7 +56,7 @@ func newInspectionOfRun(t *testing.T, dir, text string, completed []string, end 
 	return a
 }
 
-func gapLines(doc *scan.Document) (out []string) {
+func gapLines(doc *Document) (out []string) {
 	for _, g := range doc.Gaps {
 		out = append(out, strings.TrimSpace(strings.Join([]string{g.Type, g.Task, g.File, g.Check}, " ")))
 	}
@@ -130,7 +129,7 @@ func TestWriteDocument(t *testing.T) {
 	at := loop.In(a.Dir).Path(loop.Verification)
 	testrepo.Must(t, os.Symlink(elsewhere, at))
 	called := false
-	_, err := a.Run(t.Context(), func(doc *scan.Document) error {
+	_, err := a.Run(t.Context(), func(doc *Document) error {
 		called = true
 		var held *journal.LockedError
 		if _, err := runlog.Lock(loop.In(a.Dir), "x"); !errors.As(err, &held) {
@@ -182,7 +181,7 @@ func TestCutShort(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	if doc, err := a.Run(ctx, func(*scan.Document) error { t.Error("called"); return nil }); doc != nil ||
+	if doc, err := a.Run(ctx, func(*Document) error { t.Error("called"); return nil }); doc != nil ||
 		!errors.Is(err, why) {
 		t.Errorf("%+v, %v", doc, err)
 	}
@@ -194,51 +193,24 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-const stubSource = "package a\n\nfunc A() { panic(\"not implemented\") }\n"
-
-// Files of completed tasks are scanned, and their gaps name the task.
-func TestScan(t *testing.T) {
+// The links of a plan are looked at without a run, or when all its tasks are completed.
+func TestPlanLinks(t *testing.T) {
 	t.Parallel()
-	const text = `{"links":[{"from":"x.md","to":"y.md"}],"tasks":[{"id":"a","subject":"a","dir":"sub","files":["a.go","both.go"]},{"id":"b","subject":"b","files":["b.go","sub/both.go",{"path":"read.go","action":"read"},{"path":"away.go","action":"delete"}]}]}`
+	const text = `{"links":[{"from":"x.md","to":"y.md"}],
+		"tasks":[{"id":"a","subject":"a"},{"id":"b","subject":"b","files":["x.md"]}]}`
 	dir, outside := t.TempDir(), t.TempDir()
-	testrepo.Files{"sub/a.go": stubSource, "b.go": stubSource, "sub/both.go": stubSource, "read.go": stubSource,
-		"away.go": stubSource, "x.md": "x",
-		"y.md": "y"}.Write(t, dir)
-	for name, c := range map[string]struct {
-		a    *Inspection
-		want string
-	}{
-		"no run": {func() *Inspection { a, _ := newInspection(t, dir, text); return a }(),
-			"[stub b b.go stub a sub/a.go stub  sub/both.go broken_link  x.md]"},
-		"half way": {newInspectionOfRun(t, dir, text, []string{"a"}, ""), "[stub a sub/a.go stub  sub/both.go]"},
-	} {
-		doc, err := c.a.Run(t.Context(), nil)
-		if err != nil || fmt.Sprint(gapLines(doc)) != c.want {
-			t.Errorf("%s: %q, %v", name, gapLines(doc), err)
-		}
+	testrepo.Files{"x.md": "x", "y.md": "y"}.Write(t, dir)
+	half := newInspectionOfRun(t, dir, text, []string{"a"}, "")
+	if doc, err := half.Run(t.Context(), nil); err != nil || len(doc.Gaps) > 0 {
+		t.Errorf("half way: %q, %v", gapLines(doc), err)
 	}
 	// A link that an agent left must not lead outside the project.
-	testrepo.Files{"b.go": stubSource}.Write(t, outside)
-	testrepo.Must(t, os.Remove(filepath.Join(dir, "b.go")))
-	testrepo.Must(t, os.Symlink(filepath.Join(outside, "b.go"), filepath.Join(dir, "b.go")))
+	testrepo.Files{"x.md": "see y.md"}.Write(t, outside)
+	testrepo.Must(t, os.Remove(filepath.Join(dir, "x.md")))
+	testrepo.Must(t, os.Symlink(filepath.Join(outside, "x.md"), filepath.Join(dir, "x.md")))
 	a, _ := newInspection(t, dir, text)
-	if doc, err := a.Run(t.Context(), nil); err != nil ||
-		slices.ContainsFunc(doc.Gaps, func(g scan.Gap) bool { return g.File == "b.go" }) {
+	if doc, err := a.Run(t.Context(), nil); err != nil || fmt.Sprint(gapLines(doc)) != "[broken_link b x.md]" {
 		t.Errorf("%q, %v", gapLines(doc), err)
-	}
-}
-
-// The plan names every file, which makes none of them used.
-func TestPlanIsNoUser(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	const text = `{"tasks":[{"id":"a","subject":"a","files":[{"path":"src/lone.ts","action":"create"}],
-		"verify":["grep -q 'const b' src/lone.ts"]}]}`
-	testrepo.Files{"src/lone.ts": "export const b = 1\n", "plan.json": text}.Write(t, dir)
-	a, _ := newInspection(t, dir, text)
-	doc, err := a.Run(t.Context(), nil)
-	if got := fmt.Sprint(gapLines(doc)); err != nil || got != "[orphan a src/lone.ts]" {
-		t.Errorf("%s, %v", got, err)
 	}
 }
 
@@ -247,8 +219,8 @@ func TestKnown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, _ := newInspection(t, dir, `{"tasks":[{"id":"a","subject":"a","files":["a.go"],"verify":["false"]}]}`)
-	a.Known = []scan.Gap{{Type: scan.CIFailure, Check: "false", Description: "the check fails: exit code 1"},
-		{Type: scan.Stub, File: "./a.go", Description: "empty"}}
+	a.Known = []Gap{{Type: CIFailure, Check: "false", Description: "the check fails: exit code 1"},
+		{Type: Stub, File: "./a.go", Description: "empty"}}
 	doc, err := a.Run(t.Context(), nil)
 	if got := fmt.Sprint(gapLines(doc)); err != nil || got != "[ci_failure a  false stub a ./a.go]" {
 		t.Errorf("%s, %v", got, err)
@@ -260,10 +232,11 @@ func TestKnown(t *testing.T) {
 func TestAddRemediation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	testrepo.Files{"one/x": "", "two/x": "", "s.go": stubSource}.Write(t, dir)
+	testrepo.Files{"one/x": "", "two/x": ""}.Write(t, dir)
 	a := newInspectionOfRun(t, dir, `{"criteria":[{"text":"all is well","verify":"false"}],"tasks":[{"id":"a","subject":"a","dir":"one","verify":["false"]},{"id":"b","subject":"b","dir":"one","verify":["false"]},{"id":"c","subject":"c","dir":"two","verify":["false"]},{"id":"d","subject":"d","files":["s.go"]}]}`, []string{"a", "b", "c", "d"}, "")
-	var doc *scan.Document
-	if _, err := a.Run(t.Context(), func(d *scan.Document) error {
+	a.Known = []Gap{{Type: Stub, File: "s.go", Description: "empty"}}
+	var doc *Document
+	if _, err := a.Run(t.Context(), func(d *Document) error {
 		doc = d
 		return a.AddRemediation(d, 2,
 			20)
@@ -299,7 +272,7 @@ func TestAddRemediation(t *testing.T) {
 	if fmt.Sprintf("%q", got) != `["one false" "two false" " false" " s.go"]` {
 		t.Errorf("the tasks are %q", got)
 	}
-	if err := a.AddRemediation(&scan.Document{}, 3, 20); !errors.Is(err, scheduler.ErrNoRemediation) {
+	if err := a.AddRemediation(&Document{}, 3, 20); !errors.Is(err, scheduler.ErrNoRemediation) {
 		t.Errorf("of nothing: %v", err)
 	}
 }

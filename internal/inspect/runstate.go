@@ -9,7 +9,6 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
-	"wavex/internal/inspect/scan"
 	"wavex/internal/plan"
 	"wavex/internal/runlog"
 	"wavex/internal/textfmt"
@@ -52,7 +51,7 @@ func (a *Inspection) withWork(ctx context.Context, look func() error) (err error
 // journalResult records which criteria are met now, if that differs from the run's state. If any no
 // longer holds, a complete run is no longer complete: it loses its exit signal, and a resume
 // continues it.
-func (a *Inspection) journalResult(doc *scan.Document) error {
+func (a *Inspection) journalResult(doc *Document) error {
 	if a.State == nil {
 		return nil
 	}
@@ -107,7 +106,7 @@ func (a *Inspection) record(bodies ...func() event.Body) error {
 
 // Record records the number of gaps, unless it is on record already and no round of fixing has found it. stop is the
 // reason why fixing leaves them open, or "".
-func (a *Inspection) Record(doc *scan.Document, round, rounds int, stop string) error {
+func (a *Inspection) Record(doc *Document, round, rounds int, stop string) error {
 	if a.State == nil || round == 0 && len(doc.Gaps) == a.lastGaps() {
 		return nil
 	}
@@ -131,7 +130,7 @@ func (a *Inspection) lastGaps() int {
 }
 
 // AddRemediation adds a task for each gap. A gap that several tasks share is one gap.
-func (a *Inspection) AddRemediation(doc *scan.Document, round, rounds int) error {
+func (a *Inspection) AddRemediation(doc *Document, round, rounds int) error {
 	var list []scheduler.Remediation
 	seen := map[string]bool{}
 	for _, g := range doc.Gaps {
@@ -155,7 +154,7 @@ func (a *Inspection) AddRemediation(doc *scan.Document, round, rounds int) error
 				strconv.Itoa(rounds)), g.Strategy())}
 		if asked {
 			m.Checks, m.Dir = []plan.Check{c}, dir
-		} else if g.Type == scan.Stub {
+		} else if g.Type == Stub {
 			m.Files = []string{g.File} // other gaps may have to be closed in other files
 		}
 		list = append(list, m)

@@ -1,20 +1,9 @@
-// Package scan finds missing parts in work that claims to be done: stubs, links without a target,
-// unused files. It reads source text; it runs nothing, and knows neither plans nor runs.
-//
-// It looks only at the given files and prefers missed gaps to false alarms. It leaves the code
-// that it does not understand to the project's own checks: an empty result proves nothing.
-package scan
+package inspect
 
-import (
-	"cmp"
-	"io/fs"
-	"path"
-	"slices"
-	"strings"
-)
+import "strings"
 
-// The types of gaps. Any other type is treated as a plain one. Files finds no gaps in exports and
-// imports; compilers do, and documents of other tools have them.
+// The types of gaps. Any other type is treated as a plain one. wavex finds links and failures by itself; documents of
+// other tools have the rest.
 const (
 	Orphan        = "orphan"         // a new file without users
 	BrokenLink    = "broken_link"    // a reference to a missing file
@@ -62,36 +51,4 @@ func (g Gap) Strategy() string {
 		return "Make the file what the check asks for."
 	}
 	return "Close the gap."
-}
-
-// maxFiles bounds the files of a project that are searched for uses of a file.
-const maxFiles = 20_000
-
-// maxText bounds the size of the files that are read, in bytes.
-const maxText = 1 << 20
-
-// Files looks at files of a project, slash-separated and relative to its root. created are the new
-// ones among them; only these can be orphans. A file that cannot be read or parsed yields no gap.
-// The result is sorted. Files in notUsers, such as the plan, name files without using them.
-func Files(root fs.FS, files, created []string, notUsers ...string) []Gap {
-	p := &project{root: root, notUsers: notUsers, searched: map[string]bool{}}
-	var out []Gap
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(files))) {
-		name = path.Clean(name)
-		text, ok := p.read(name)
-		if !ok {
-			continue
-		}
-		switch path.Ext(name) {
-		case ".md", ".markdown":
-			out = append(out, p.scanMarkdown(name, text)...)
-		default:
-			out = append(out, p.scanCode(name, text, slices.Contains(created, name))...)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Gap) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Type, b.Type),
-			cmp.Compare(a.Description, b.Description))
-	})
-	return slices.CompactFunc(out, func(a, b Gap) bool { return a.Key() == b.Key() })
 }

@@ -1,4 +1,4 @@
-package scan
+package inspect
 
 import (
 	"encoding/xml"
