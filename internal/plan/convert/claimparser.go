@@ -85,7 +85,7 @@ func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim
 	text := c.oneLine(claim.text)
 	at := claim.at
 	// Other kinds say nothing beside the words.
-	if !slices.Contains([]string{"", "file", "content", "manual", "grep", "console", "command", "tail"}, claim.kind) {
+	if !slices.Contains([]string{"", "file", "content", "manual", "grep", "console", "command"}, claim.kind) {
 		t.section("Check ("+claim.kind+")", cmp.Or(text, claim.command))
 	}
 	if claim.command != "" {

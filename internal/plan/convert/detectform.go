@@ -3,7 +3,6 @@ package convert
 import (
 	"cmp"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -46,28 +45,15 @@ func detectMarkdown(name, src string) Form {
 		}
 		return ""
 	}
-	heading := storyHeading()
-	story := false
 	for line := range markdownLines(src) {
-		switch {
-		case line.code:
-		case taskTag(line.text) > 0:
+		if !line.code && taskTag(line.text) > 0 {
 			return FormPhase
-		case !story && strings.HasPrefix(line.text, "##") && heading.MatchString(line.text):
-			story = true
 		}
 	}
-	switch {
-	case story:
-		return FormPRD
-	case markdown:
+	if markdown {
 		return formUnknown
 	}
 	return ""
-}
-
-func storyHeading() *regexp.Regexp {
-	return regexp.MustCompile(`^(#{2,4})\s+([A-Za-z]{1,5}-?\d{1,6})\s*[:.]\s+(\S.*)$`)
 }
 
 // ownFields returns the names of the fields that plans have, and tasks, and that no other tool is known to use.

@@ -18,13 +18,8 @@ func FuzzImportPhase(f *testing.F) {
 	fuzzImport(f, "p.md", FormPhase)
 }
 
-func FuzzImportPRD(f *testing.F) {
-	f.Add("### T-001: x\n<!-- a: [b], id: \"c\" -->\n- [x] Run `a` passes\nVerify: `make x`\n## y\n")
-	fuzzImport(f, "p.md", FormPRD)
-}
-
 func FuzzImportPhaseDoc(f *testing.F) {
-	f.Add(`{"phase":1,"waves":[{"wave":2,"tasks":["1",{"id":2,"title":"x","files":{"create":["a"]},"verify":{"type":"file","check":"x exists"}}]}],"tasks":[{"id":1,"title":"y","parallel":false}]}`)
+	f.Add(`{"phase":1,"waves":[{"wave":2,"tasks":["1",{"id":2,"title":"x","files":{"create":["a"]},"verify":{"type":"file","check":"x exists"}}]}],"tasks":[{"id":1,"title":"y","parallel":true}]}`)
 	f.Add("phase: &a 1\nmust_haves: {truths: [*a], x: 1}\ntasks: [{id: 01, title: x, depends_on: '1, 2'}]\n")
 	fuzzImport(f, "p", FormPhaseDoc)
 }
@@ -111,18 +106,15 @@ func TestHostileImports(t *testing.T) {
 		"sections": {"p.md", "<task id=\"1\">\n<action>x</action>\n" + strings.Repeat("<x>a</x>\n", 60_000) + "</task>\n", ""},
 		"files of one name": {"p.md", "<task id=\"1\">\n<action>x</action>\n<files>\n" + filesOfOneName(20_000) +
 			"</files>\n<verify>\n" + strings.Repeat("<check>x exists</check>\n", 20_000) + "</verify>\n</task>\n", ""},
-		"key links":         {"p.md", "## Key Links\n" + strings.Repeat("- a.md -> b.md\n", 20_000) + task, ""},
-		"headings":          {"p.md", strings.Repeat("## Wave 99999\n", 100_000) + task, ""},
-		"waves":             {"p.md", strings.Repeat("#", mega) + "\n" + task, ""},
-		"comments":          {"p.md", strings.Repeat("<!--\n", mega/5), plan.CodeSyntax},
-		"fences":            {"p.md", strings.Repeat("```\n", mega/4) + task, ""},
-		"stories in md":     {"p.md", strings.Repeat("### T-001: x\n", 100_000), plan.CodeDuplicateID},
-		"comment of a task": {"p.md", "### T-001: x\n<!-- " + strings.Repeat("a: [", mega/4) + " -->\n", ""},
-		"text around":       {"p.md", "# x\n" + strings.Repeat("word\n", mega/5) + "### T-001: x\n", ""},
-		"too large":         {"p.md", task + strings.Repeat(long, 2), plan.CodeTooLarge},
-		"deep":              {"p.json", `{"phase":1,"tasks":` + deep, plan.CodeTooDeep},
-		"deep before":       {"p.json", `{"x":` + deep + `,"phase":1}`, plan.CodeTooDeep},
-		"deep in a task":    {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","y":` + deep + `}]}`, plan.CodeTooDeep},
+		"key links":      {"p.md", "## Key Links\n" + strings.Repeat("- a.md -> b.md\n", 20_000) + task, ""},
+		"headings":       {"p.md", strings.Repeat("## Wave 99999\n", 100_000) + task, ""},
+		"waves":          {"p.md", strings.Repeat("#", mega) + "\n" + task, ""},
+		"comments":       {"p.md", strings.Repeat("<!--\n", mega/5), plan.CodeSyntax},
+		"fences":         {"p.md", strings.Repeat("```\n", mega/4) + task, ""},
+		"too large":      {"p.md", task + strings.Repeat(long, 2), plan.CodeTooLarge},
+		"deep":           {"p.json", `{"phase":1,"tasks":` + deep, plan.CodeTooDeep},
+		"deep before":    {"p.json", `{"x":` + deep + `,"phase":1}`, plan.CodeTooDeep},
+		"deep in a task": {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","y":` + deep + `}]}`, plan.CodeTooDeep},
 		"values": {"p.json", `{"phase":1,"x":[` + strings.Repeat("1,", source.MaxNodes) + `1],"tasks":[]}`,
 			plan.CodeTooLarge},
 		"long values": {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"` + long + `"}]}`, ""},
@@ -165,12 +157,11 @@ func filesOfOneName(n int) string {
 	return b.String()
 }
 
-// chain returns n tasks, each waiting for the next one in the file, one of which must not run in
-// parallel with others.
+// chain returns n tasks, each waiting for the next one in the file.
 func chain(n int) string {
 	var list []string
 	for i := range n {
-		list = append(list, fmt.Sprintf(`{"id":%d,"title":"x","parallel":%v,"depends_on":[%d]}`, n-i, i == 7, n-i-1))
+		list = append(list, fmt.Sprintf(`{"id":%d,"title":"x","depends_on":[%d]}`, n-i, n-i-1))
 	}
 	list[n-1] = `{"id":1,"title":"x"}`
 	return strings.Join(list, ",")

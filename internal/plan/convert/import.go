@@ -27,7 +27,6 @@ const (
 	FormYAML     Form = "wavex YAML"
 	FormPhase    Form = "phase plan in markdown"
 	FormPhaseDoc Form = "phase plan in JSON"
-	FormPRD      Form = "PRD in markdown"
 	FormStories  Form = "prd.json"
 	FormSteps    Form = "state.json"
 	formUnknown  Form = "markdown"
@@ -186,16 +185,12 @@ func (o *planFile) markdown(form Form) {
 		return
 	}
 	f := &importedPlan{DiagnosticList: &o.diagnostics, form: string(form), lenient: o.opts.Lenient}
-	switch form {
-	case FormPhase:
-		f.readPhase(o.src)
-	case FormPRD:
-		f.readPRD(o.src)
-	default:
+	if form != FormPhase {
 		o.tokens = &source.Tree{Position: where, Failure: &source.Problem{At: 0, Code: plan.CodeSyntax,
-			Message: "this markdown is no plan that is known: it has neither <task> blocks nor headings like \"### T-001: title\""}}
+			Message: "this markdown is no plan that is known: it has no <task> blocks"}}
 		return
 	}
+	f.readPhase(o.src)
 	o.tokens = &source.Tree{Root: f.tree(), Position: where}
 }
 

@@ -176,7 +176,7 @@ func (f *importedPlan) docWave(i int, e *source.Node, byID map[string]*importedT
 		switch name.Text {
 		case "wave", "tasks":
 		case "parallel":
-			w.sequential = f.isFalse(v, "parallel")
+			w.sequential = f.isFalse(v)
 		case "mode":
 			if w.sequential = strings.EqualFold(v.Text, "sequential"); !w.sequential && !strings.EqualFold(v.Text, "parallel") {
 				f.notCarried(v.At, "the mode "+source.Quote(f.inlineText(v)))
@@ -216,10 +216,10 @@ func (f *importedPlan) docWave(i int, e *source.Node, byID map[string]*importedT
 	}
 }
 
-// isFalse reads a yes or a no, and reports another value.
-func (f *importedPlan) isFalse(v *source.Node, name string) bool {
+// isFalse reads whether something runs in parallel, and reports a value that is neither yes nor no.
+func (f *importedPlan) isFalse(v *source.Node) bool {
 	if v.Text != "true" && v.Text != "false" {
-		f.notCarried(v.At, "the value "+source.Quote(f.inlineText(v))+" of "+name)
+		f.notCarried(v.At, "the value "+source.Quote(f.inlineText(v))+" of parallel")
 	}
 	return v.Text == "false"
 }
@@ -263,7 +263,7 @@ func (f *importedPlan) task(e *source.Node) *importedTask {
 		case "libraries", "skills":
 			t.section(strings.ToUpper(name.Text[:1])+name.Text[1:], f.inlineList(v))
 		case "parallel":
-			t.exclusive = f.isFalse(v, "parallel")
+			f.refuseAlone(t, v)
 		case "status":
 			if s := f.inlineText(v); s != "" && s != "pending" && s != "todo" && s != "open" {
 				f.notCarried(v.At, "task "+source.Quote(t.id.text)+": its status "+source.Quote(s))

@@ -207,7 +207,7 @@ func (r *phaseReader) section(i, level int, text string) int {
 			r.notCarried(head.at, "the heading "+source.Quote(text))
 		}
 		for _, l := range r.lines[i+1 : end] {
-			if p, _, _, ok := l.listItem(); ok {
+			if p, ok := l.listItem(); ok {
 				r.criteria = append(r.criteria, p)
 			} else if s := strings.TrimSpace(l.text); s != "" && s != "---" {
 				r.notCarried(l.at, "the text "+source.Quote(s))
@@ -315,7 +315,7 @@ func (r *phaseReader) task(i int) int {
 func (r *phaseReader) limitSection(head *source.Node, i, end int) {
 	for i < end {
 		l := r.lines[i]
-		p, _, _, item := l.listItem()
+		p, item := l.listItem()
 		switch {
 		case l.code && strings.HasPrefix(strings.TrimSpace(l.text), "<!--"):
 			i = r.codeBlock(i)

@@ -31,7 +31,7 @@ func (r *phaseReader) attributes(t *importedTask, text string, at source.Locatio
 		case "depends", "depends_on", "dependsOn", "blockedBy", "needs":
 			t.blockers = append(t.blockers, splitIDs(p)...)
 		case "parallel":
-			t.exclusive = r.isFalse(source.Text(value, p.at), name)
+			r.refuseAlone(t, source.Text(value, p.at))
 		default:
 			if value != "" {
 				r.addMetadata(t, name, source.Text(value, p.at))

@@ -42,8 +42,6 @@ func samples() []sample {
 			map[string]int{plan.CodeManualCheck: 2, plan.CodeNoCheck: 8, plan.CodeFileOverlap: 3}},
 		{"hybrid.json", FormPhaseDoc, "Phase 1: Embed", "T01 T02", 0, 0, 2, 0, map[string]int{plan.CodeManualCheck: 2,
 			plan.CodeNoCheck: 2}},
-		{"feature.prd.md", FormPRD, "Feature: Settings Page", "[T-001 T-003] | T-002 | T-004", 3, 3, 3, 0,
-			map[string]int{plan.CodeManualCheck: 3, plan.CodeNoCheck: 2, plan.CodeGuessed: 1, plan.CodeNotCarried: 1}},
 		{"prd.json", FormStories, "Shop", "US-002 | US-003", 1, 2, 1, 0, map[string]int{plan.CodeNotCarried: 2,
 			plan.CodeManualCheck: 1, plan.CodeGuessed: 1}},
 		{"state.json", FormSteps, "", "T-001 | T-002", 1, 0, 0, 2, map[string]int{plan.CodeNotCarried: 4,
@@ -215,13 +213,7 @@ func TestPhaseFields(t *testing.T) {
 		g.Tasks[0].Metadata != nil {
 		t.Errorf("got %+v", g.Tasks[:2])
 	}
-	f, _ := parse("feature.prd.md", samples()[6].read(t), plan.Options{})
-	if f.Tasks[0].Description != "It is new." ||
-		f.Request != "Users change their settings.\n\n## Out of scope\n\n- Themes" ||
-		string(f.Tasks[3].Metadata["owner"]) != `"me"` {
-		t.Errorf("got %+v %q", f.Tasks[0], f.Request)
-	}
-	s, _ := parse("state.json", samples()[8].read(t), plan.Options{})
+	s, _ := parse("state.json", samples()[7].read(t), plan.Options{})
 	if s.Criteria[0].Check == nil || s.Criteria[0].Check.Run != "go test ./..." || s.Criteria[1].Check != nil {
 		t.Errorf("got %+v", s.Criteria)
 	}
@@ -288,7 +280,9 @@ func TestImportDiagnostics(t *testing.T) {
 			"5:1 syntax: from line 7 on"},
 		{"comment around tasks", "p.md", block(`id="1"`, "") + " <!-- words\n" + block(`id="2"`, ""),
 			"5:1 syntax: from line 6 on"},
-		{"prd unknown", "p.md", "### T-001: x\n<!-- blockedBy: [T-009] -->\n", `2:18 unknown-task: "T-009"`},
+		{"alone", "p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","parallel":false}]}`,
+			"1:52 not-carried: is not to run beside others"},
+		{"alone, in markdown", "p.md", block(`id="1" parallel="false"`, ""), "1:24 not-carried: \"1\" is not to run beside"},
 		{"nul", "p.md", block(`id="1"`, "\x00"), "3:1 encoding: NUL"},
 		{"latin", "p.md", block(`id="1"`, "é\xff"), "3:3 encoding: UTF-8"},
 	} {

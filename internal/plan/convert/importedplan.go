@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"wavex/dag"
 	"wavex/internal/plan"
 	"wavex/internal/plan/source"
 )
@@ -59,18 +58,17 @@ func (w importedWave) node() *source.Node {
 }
 
 type importedTask struct {
-	at        source.Location
-	id        phrase
-	subject   phrase
-	action    phrase
-	sections  []string // the parts of the description after the action
-	wave      int
-	waveAt    source.Location
-	exclusive bool // must not run in parallel with others
-	blockers  []phrase
-	files     []importedFile
-	claims    []claim
-	metadata  *source.Node
+	at       source.Location
+	id       phrase
+	subject  phrase
+	action   phrase
+	sections []string // the parts of the description after the action
+	wave     int
+	waveAt   source.Location
+	blockers []phrase
+	files    []importedFile
+	claims   []claim
+	metadata *source.Node
 
 	checks []*source.Node
 	manual []phrase
@@ -154,7 +152,6 @@ func (f *importedPlan) wave(w importedWave) {
 // tree returns the native plan. Its name is one line; a long one is cut, and the request has all of it.
 func (f *importedPlan) tree() *source.Node {
 	f.checkCounts()
-	f.sequenceExclusive()
 	c := newClaimParser(f)
 	for _, t := range f.tasks {
 		for _, claim := range t.claims {
@@ -315,55 +312,12 @@ func (f *importedPlan) checkCounts() {
 	compare(f.waveCount, len(waves), "waves")
 }
 
-// sequenceExclusive handles tasks that must not run in parallel with others. A plan can say this only about
-// waves, so the whole wave of such a task becomes sequential.
-func (f *importedPlan) sequenceExclusive() {
-	if !slices.ContainsFunc(f.tasks, func(t *importedTask) bool { return t.exclusive }) {
-		return
+// refuseAlone reports a task that must not run in parallel with others, which a plan can say only about waves.
+func (f *importedPlan) refuseAlone(t *importedTask, v *source.Node) {
+	if f.isFalse(v) {
+		f.Error(v.At, plan.CodeNotCarried, "task %s is not to run beside others, which a plan says of waves: remove it, "+
+			"import the file, and write \"parallel\": false into the wave of the task", source.Quote(t.id.text))
 	}
-	levels := f.taskWaves()
-	single := map[int]int{}
-	for i := range f.tasks {
-		single[levels[i]]++
-	}
-	for i, t := range f.tasks {
-		if !t.exclusive || single[levels[i]] < 2 {
-			continue
-		}
-		f.wave(importedWave{number: levels[i], sequential: true, at: t.at})
-		f.Warn(t.at, plan.CodeGuessed, "task %s is not to run beside others: the %d tasks of its wave run one after the other", source.Quote(t.id.text), single[levels[i]])
-		single[levels[i]] = 0 // report it once
-	}
-	for i, t := range f.tasks {
-		if t.wave == 0 && single[levels[i]] == 0 {
-			t.wave, t.waveAt = levels[i], t.at
-		}
-	}
-}
-
-// taskWaves returns the future waves of the tasks. They are wrong if blockers are unknown or form a
-// cycle, but the decoder refuses such a plan.
-func (f *importedPlan) taskWaves() []int {
-	at := map[string]int{}
-	for i, t := range f.tasks {
-		at[normalizeID(t.id.text)] = i
-	}
-	edges := dag.NewBuilder(len(f.tasks))
-	floor := make([]int, len(f.tasks))
-	for i, t := range f.tasks {
-		floor[i] = t.wave
-		for _, b := range t.blockers {
-			if k, ok := at[normalizeID(b.text)]; ok && k != i {
-				edges.Edge(i, k)
-			}
-		}
-	}
-	g := edges.Build(len(f.tasks))
-	if g.Cycles() != nil {
-		return floor
-	}
-	level, _ := g.Waves(floor)
-	return level
 }
 
 // normalizeID returns one spelling for all ids that name the same task.

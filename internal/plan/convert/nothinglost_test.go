@@ -132,28 +132,6 @@ func claimsWithWords() []string {
 		"npm test @ passes", "npm run @ shows it", "`@`", "g.md includes \"k\" that calls \"@\" @"}
 }
 
-func TestNoWordOfAPRDIsLost(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		d := &document{words: map[string][2]int{}}
-		d.some(t, "head", "# Title @", "# Another @", "words @", "<!-- note --> words @",
-			"```\n@\n```", "## Section @\n\n- @", "## Tasks",
-			"# "+strings.Repeat("long ", 70)+" @")
-		for n := range rapid.IntRange(1, 2).Draw(t, "tasks") {
-			d.add(fmt.Sprintf("### T-%03d: Make @", n+1))
-			d.some(t, "task", fmt.Sprintf("<!-- task\nid: T-%03d\nowner: @\nparallel: @\n-->", n+1),
-				"<!-- owner: @, size: \"@\"; words @ -->", "<!-- note: some @ -->", "<!-- note --> words @",
-				"It is @.", "#### Below @", "```\n@\n```",
-				"**Acceptance Criteria:**", "Acceptance Criteria @:", "- a point @", "- [ ]")
-			for _, c := range rapid.Permutation(claimsWithWords()).Draw(t, "claims")[:rapid.IntRange(0, 4).Draw(t, "n")] {
-				d.add("- [ ] " + c)
-			}
-		}
-		d.some(t, "end", "## Out of scope @\n\n- @", "words @")
-		d.check(t, "p.md", FormPRD)
-	})
-}
-
 // object writes an object with some of the fields, one on each line, and closes it with end.
 func (d *document) object(t *rapid.T, label, start, end string, fields ...string) {
 	d.add("{" + start)
