@@ -53,26 +53,3 @@ func syntaxProblem(err error, size, base int) *FileError {
 	}
 	return m
 }
-
-// tooDeep returns the offset at which the nesting is too deep, or -1. It looks only at brackets
-// outside of strings, so it needs neither a parser nor a stack.
-func tooDeep(src []byte) int {
-	depth, in, escaped := 0, false, false
-	for i, c := range src {
-		switch {
-		case escaped:
-			escaped = false
-		case in:
-			in, escaped = c != '"', c == '\\'
-		case c == '"':
-			in = true
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return i
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return -1
-}

@@ -179,6 +179,10 @@ func (t *Task) planTask(blockers []string) (o jsonobject.Object, wrong *FileErro
 				Text: "metadata.wavex must be an object with fields of a plan's task"}
 		}
 		for _, m := range more {
+			if m.Name == "foreach" {
+				return o, &FileError{At: m.At, Code: plan.CodeConflict,
+					Text: "a task list has no place for a list (foreach); run the task by a plan file"}
+			}
 			if o.Get(m.Name) != nil || m.Name == "metadata" {
 				return o, &FileError{At: m.At, Code: plan.CodeConflict,
 					Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", source.Quote(m.Name))}

@@ -123,6 +123,8 @@ func TestPlanMistakes(t *testing.T) {
 			"metadata.wavex must be an object"},
 		"field twice": {map[string]string{"1.json": pending("1", `,"metadata":{"wavex":{"subject":"x"}}`)}, "1.json:1:",
 			"has \"subject\" already"},
+		"list": {map[string]string{"1.json": pending("1", ",\"metadata\":{\"wavex\":{\n\"foreach\":[1]}}")},
+			"1.json:2:11: error", "no place for a list (foreach)"},
 		"wrong field": {map[string]string{"1.json": pending("1", ",\"metadata\":{\"wavex\":{\n\"files\":[\"../x\"]}}")},
 			"1.json:2:9: error", "leaves the directory"},
 		"no field": {map[string]string{"1.json": pending("1", ",\"metadata\":{\"wavex\":{\n\"file\":[\"../x\"]}}")},

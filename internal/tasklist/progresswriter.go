@@ -35,14 +35,11 @@ type ProgressWriter struct {
 	worker    *async.Worker
 
 	mu     sync.Mutex
-	states map[int]taskState // last noted view of each task; of a list of the plan, that of its number below 0: see ofGroup
-	ids    map[int]string    // of the tasks and lists in the plan
+	states map[int]taskState // last noted view of each task
+	ids    map[int]string    // of the tasks in the plan
 	dirty  map[int]struct{}  // tasks whose view is not yet written
 	closed bool
 }
-
-// ofGroup returns the number of a list of the plan (foreach). It is one task in the task list, as which it was read.
-func ofGroup(k int) int { return -1 - k }
 
 // taskState holds the shown state of a run's task. The zero value means that the run has not touched the
 // task and does not change it.
@@ -91,12 +88,7 @@ func (m *ProgressWriter) Event(e event.Event, s *scheduler.State) {
 		m.updateByID(s, b.Task) // the tasks that it blocks are untouched, or shown as pending already
 	default:
 		for i := range s.Plan.Tasks {
-			if s.Plan.Tasks[i].Group == "" {
-				m.update(s, i)
-			}
-		}
-		for k := range s.Plan.Groups {
-			m.updateGroup(s, k)
+			m.update(s, i)
 		}
 	}
 	m.worker.Wake()
@@ -108,82 +100,19 @@ func (m *ProgressWriter) updateByID(s *scheduler.State, id string) {
 	}
 }
 
-// update notes a task, or its list, whose shown view is outdated.
+// update notes a task whose shown view is outdated. A list of the plan (foreach) has no task in the task list.
 func (m *ProgressWriter) update(s *scheduler.State, i int) {
-	id := s.Plan.Tasks[i].ID
-	if k := groupOf(s.Plan, i); k >= 0 {
-		m.updateGroup(s, k)
+	t := &s.Plan.Tasks[i]
+	if t.Group != "" {
 		return
 	}
 	own := i < m.listTasks || slices.ContainsFunc(s.Added, func(a event.Added) bool {
-		return a.Origin == event.FromList && a.ID == id // it joined the run
+		return a.Origin == event.FromList && a.ID == t.ID // it joined the run
 	})
-	m.note(i, id, stateOf(s, i, own))
-}
-
-// groupOf returns the number of the list that a task belongs to, as one of its items or as its command; -1: none.
-func groupOf(p *plan.Plan, i int) int {
-	t := &p.Tasks[i]
-	return slices.IndexFunc(p.Groups, func(g plan.Group) bool { return g.ID == t.Group || g.Lists(t.ID) })
-}
-
-// updateGroup notes a list whose shown view is outdated.
-func (m *ProgressWriter) updateGroup(s *scheduler.State, k int) {
-	m.note(ofGroup(k), s.Plan.Groups[k].ID, stateOfGroup(s, &s.Plan.Groups[k]))
-}
-
-func (m *ProgressWriter) note(i int, id string, v taskState) {
-	if v != m.states[i] {
-		m.states[i], m.ids[i] = v, id
+	if v := stateOf(s, i, own); v != m.states[i] {
+		m.states[i], m.ids[i] = v, t.ID
 		m.dirty[i] = struct{}{}
 	}
-}
-
-// stateOfGroup returns the view of a list as one task: it is completed with its last item, or if the others may fail.
-func stateOfGroup(s *scheduler.State, g *plan.Group) taskState {
-	if !g.Known {
-		return stateOfCommand(s, g)
-	}
-	t := s.GroupTally(g)
-	if t.All > 0 && !hasBegun(s, g, t) {
-		return taskState{}
-	}
-	v := taskState{status: Pending, run: s.Config.Run, wave: 1}
-	if t.All > 0 {
-		v.wave = s.Tasks[g.Tasks[0]].Wave
-	}
-	switch {
-	case t.Unfinished() == 0 && t.Failed+t.Blocked <= g.AllowedFailures():
-		v.status, v.evidence = Completed, event.ExecutionOutput
-		if t.All > 0 {
-			v.evidence = strongestEvidence(&s.Plan.Tasks[g.Tasks[0]])
-		}
-	case t.Unfinished() > 0 && s.Ended == nil:
-		v.status = InProgress
-	}
-	return v
-}
-
-// hasBegun reports whether the run has touched a task of a list. It stays true if all wait again.
-func hasBegun(s *scheduler.State, g *plan.Group, t scheduler.Tally) bool {
-	return t.Completed+t.Verified+t.Running+t.Failed+t.Blocked > 0 ||
-		slices.ContainsFunc(g.All(), func(i int) bool { return s.Tasks[i].Attempts > 0 })
-}
-
-// stateOfCommand returns the view of a list whose items are not known: that of its command, if it has one.
-func stateOfCommand(s *scheduler.State, g *plan.Group) taskState {
-	i, ok := s.Index(g.Uses)
-	if !ok || !g.Lists(g.Uses) {
-		return taskState{}
-	}
-	v := stateOf(s, i, true)
-	if v.status == Completed { // the items follow
-		v.status, v.evidence = Pending, ""
-		if s.Ended == nil {
-			v.status = InProgress
-		}
-	}
-	return v
 }
 
 // stateOf returns the view of task i. own says that the task is one of the list. A failed or blocked

@@ -29,9 +29,6 @@ const (
 // maxTask is the size of the largest task file that is read, in bytes.
 const maxTask = 4 << 20
 
-// maxDepth bounds the nesting of values: jsontext allows 10000.
-const maxDepth = 100
-
 // Task is one task of a list. Create one directly, or change one with its Set methods.
 type Task struct {
 	ID          string // the name of its file without .json
@@ -74,9 +71,6 @@ func parse(id string, src []byte) (*Task, error) {
 			Text: "the file begins with a byte order mark, which Claude Code does not read; save it as UTF-8 without one"}
 	case len(bytes.TrimSpace(src)) == 0:
 		return nil, &FileError{Code: "syntax", Text: "the file is empty", MaybePartial: true}
-	}
-	if at := tooDeep(src); at >= 0 {
-		return nil, &FileError{At: at, Code: "too-deep", Text: fmt.Sprintf("nested deeper than %d levels", maxDepth)}
 	}
 	raw, err := parseObject(src, 0)
 	if err != nil {
