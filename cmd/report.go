@@ -64,11 +64,11 @@ func runReport(args []string, o reportOptions, std Stdio) error {
 	if err != nil {
 		return err
 	}
+	sum := report.Of(past.State, past.Events).At(now, past.Alive)
 	if o.format == "json" { // one task after the other
 		out := secrets.Writer(std.Out)
-		return errors.Join(report.WriteJSON(out, past.State, past.Events, now, past.Alive), out.Close())
+		return errors.Join(sum.WriteJSON(out), out.Close())
 	}
-	sum := report.Of(past.State, past.Events).At(now, past.Alive)
 	if o.all {
 		sum.ShowAll()
 	}

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"slices"
 	"time"
 
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/runner"
 	"wavex/scheduler"
 )
 
@@ -74,64 +76,47 @@ func AttemptsOfRuns(events []event.Event) (runs []map[string][]AttemptRecord) {
 // AttemptsOf returns the attempts of each task of the last run in events, in order. As the state does, it ignores
 // those at a task that the plan no longer has, or has changed since.
 func AttemptsOf(s *scheduler.State, events []event.Event) [][]AttemptRecord {
-	all, of := make([][]AttemptRecord, len(s.Tasks)), attemptsByTask(s, events)
+	all, runs := make([][]AttemptRecord, len(s.Tasks)), AttemptsOfRuns(events)
 	for i := range all {
-		all[i] = of(i)
+		all[i] = slices.DeleteFunc(runs[len(runs)-1][s.Plan.Tasks[i].ID], func(a AttemptRecord) bool {
+			return a.Key != s.Tasks[i].Key
+		})
 	}
 	return all
 }
 
-// historyOf returns a function that makes the ended attempts of a task. It needs less memory than the attempts of all
-// tasks.
-func historyOf(s *scheduler.State, events []event.Event) func(task int) []Attempt {
-	of := attemptsByTask(s, events)
-	return func(task int) []Attempt {
-		if history := endedOf(of(task)); len(history) > 0 {
-			return history
+// historyOf returns the attempts of each task that have ended. Without their events it has the last one only.
+func historyOf(s *scheduler.State, events []event.Event) [][]AttemptRecord {
+	all := AttemptsOf(s, events)
+	for i, list := range all {
+		all[i] = slices.DeleteFunc(list, func(a AttemptRecord) bool { return a.End == nil })
+		if last := s.Tasks[i].Last; last != nil && len(all[i]) == 0 {
+			all[i] = []AttemptRecord{{AttemptStarted: event.AttemptStarted{Attempt: s.Tasks[i].Attempts},
+				End: &event.AttemptEnded{Result: *last, Charged: last.Outcome.Charged()}}}
 		}
-		return lastOf(s, task)
 	}
+	return all
 }
 
-// attemptsByTask returns a function that returns what AttemptsOf does for a task.
-func attemptsByTask(s *scheduler.State, events []event.Event) func(task int) []AttemptRecord {
-	own := make([][]int, len(s.Tasks)) // the events of each task in the last run
-	note := func(task string, n int) {
-		if i, ok := s.Index(task); ok {
-			own[i] = append(own[i], n)
+// escaped reports whether an attempt that has ended left a process; see scheduler.LeftProcess.
+func (a *AttemptRecord) escaped() bool {
+	return !a.End.Result.Contained && a.End.Result.Outcome == runner.Done
+}
+
+// note returns the next step after an attempt that has ended, and its reason.
+func (a *AttemptRecord) note() string {
+	if a.Reopened != nil {
+		return a.Reopened.Note()
+	}
+	return a.End.Note
+}
+
+// advice returns the last verdict of a panel after an attempt; nil if no panel followed.
+func (a *AttemptRecord) advice() *counsel.Verdict {
+	for _, c := range slices.Backward(a.Counsel) {
+		if c.Skipped == "" {
+			return &c.Verdict
 		}
 	}
-	for n, e := range events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
-			clear(own)
-		case event.AttemptStarted:
-			note(b.Task, n)
-		case event.AttemptEnded:
-			note(b.Task, n)
-		case event.CostCorrected:
-			note(b.Task, n)
-		case event.CounselSkipped:
-			note(b.Task, n)
-		case event.CounselEnded:
-			note(b.Task, n)
-		case event.IntegrationEnded:
-			for _, r := range b.Reopened {
-				note(r.Task, n)
-			}
-		}
-	}
-	return func(task int) (list []AttemptRecord) {
-		var these []event.Event
-		for _, n := range own[task] {
-			these = append(these, events[n])
-		}
-		t := &s.Tasks[task]
-		for _, a := range AttemptsOfRuns(these)[0][s.Plan.Tasks[task].ID] {
-			if a.Key == t.Key {
-				list = append(list, a)
-			}
-		}
-		return list
-	}
+	return nil
 }

@@ -30,7 +30,7 @@ const (
 // Ending returns the lines with which a session ends.
 func (r *Summary) Ending() string { return strings.Join(r.endLines(false), "\n") + "\n" }
 
-// endLines returns the lines; those of the whole report have more about advice and caches.
+// endLines returns the lines; those of the whole report have one more about advice.
 func (r *Summary) endLines(whole bool) []string {
 	l := []string{r.resultLine()}
 	for _, g := range r.Groups {
@@ -44,11 +44,8 @@ func (r *Summary) endLines(whole bool) []string {
 	if e := r.effortLine(); e != "" {
 		l = append(l, e)
 	}
-	if x := r.Totals; whole && x.Followed > 0 {
-		l = append(l, fmt.Sprintf("Advice followed, then passed: %d of %d", x.Helped, x.Followed))
-	}
-	if cache := r.cacheLine(); cache != "" && whole {
-		l = append(l, cache)
+	if x := &r.totals; whole && x.followed > 0 {
+		l = append(l, fmt.Sprintf("Advice followed, then passed: %d of %d", x.helped, x.followed))
 	}
 	switch s := r.Sandbox; {
 	case s.Wall && s.Mode == event.SandboxStrict:
@@ -72,8 +69,8 @@ func (r *Summary) endLines(whole bool) []string {
 
 func (r *Summary) resultLine() string {
 	l := fmt.Sprintf("%s: %s, %d failed, %d blocked, %d pending", r.Status, r.Done(), r.Counts.Failed,
-		r.Counts.Blocked, r.Counts.Pending-r.Totals.Verified)
-	if n := r.Totals.UpToDate; n > 0 {
+		r.Counts.Blocked, r.Counts.Pending-r.totals.verified)
+	if n := r.totals.upToDate; n > 0 {
 		l += fmt.Sprintf("; %d up to date", n)
 	}
 	if r.Status == event.RunFailed && r.Gate != nil && !r.Gate.Passed {
@@ -84,8 +81,8 @@ func (r *Summary) resultLine() string {
 
 // Done says how many tasks are completed, and how many are verified and not completed yet.
 func (r *Summary) Done() string {
-	l := fmt.Sprintf("%d of %s completed", r.Counts.Completed, Plural(r.Totals.Tasks, "task", "tasks"))
-	if n := r.Totals.Verified; n > 0 {
+	l := fmt.Sprintf("%d of %s completed", r.Counts.Completed, Plural(len(r.Tasks), "task", "tasks"))
+	if n := r.totals.verified; n > 0 {
 		l += fmt.Sprintf(", %d verified", n)
 	}
 	return l
@@ -108,7 +105,7 @@ func (r *Summary) failureLines() (lines []string) {
 		}
 	}
 	if len(others) > 0 {
-		lines = append(lines, "Failed as well: "+textfmt.FirstOf(others, maxFailedNames, r.Totals.Failing-shown))
+		lines = append(lines, "Failed as well: "+textfmt.FirstOf(others, maxFailedNames, r.totals.failing-shown))
 	}
 	return lines
 }
@@ -120,7 +117,7 @@ func (t *Task) Failure() (reason, output string) {
 	if n == 0 {
 		return t.Reason, ""
 	}
-	last := &t.History[n-1]
+	last := &t.History[n-1].End.Result
 	return cmp.Or(last.Reason, t.Reason), FailedOutput(last.Checks, last.Detail) // a breaker's reason repeats the stop
 }
 
@@ -192,12 +189,21 @@ func (r *Summary) effortLine() string {
 	if len(parts) == 0 {
 		return ""
 	}
+	var worked []*Task
+	for i := range r.Tasks {
+		if r.Tasks[i].Attempts > 0 {
+			worked = append(worked, &r.Tasks[i])
+		}
+	}
+	slices.SortStableFunc(worked, func(a, b *Task) int {
+		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Duration, a.Duration))
+	})
 	var tasks []string
-	for _, t := range r.Totals.Costly {
+	for _, t := range worked[:min(len(worked), maxCostly)] {
 		tasks = append(tasks, fmt.Sprintf("%s %s %s", textfmt.Line(t.ID), t.Cost.Spent(), FormatDuration(t.Duration)))
 	}
 	return "Time by purpose: " + strings.Join(parts, "; ") + " | by task: " +
-		textfmt.FirstOf(tasks, maxCostly, r.Totals.Worked-len(tasks))
+		textfmt.FirstOf(tasks, maxCostly, len(worked)-len(tasks))
 }
 
 // regressionLines returns the checks that passed and fail now.
@@ -216,7 +222,7 @@ func (r *Summary) workLine() string {
 	w := &r.Place
 	d := w.Delivery
 	switch {
-	case r.Status == event.RunRunning || r.Status == event.RunCutOff || r.Counts.Completed == r.Totals.UpToDate:
+	case r.Status == event.RunRunning || r.Status == event.RunCutOff || r.Counts.Completed == r.totals.upToDate:
 		return ""
 	case w.MadeUp:
 		return "Work: made up by the rehearsal, and not kept"
@@ -245,7 +251,7 @@ func (r *Summary) nextLines() (l []string) {
 	if r.Advice != "" && r.Limit == "" { // at a limit it is a flag, and part of Resume
 		l = append(l, "What to do: "+textfmt.Line(r.Advice))
 	}
-	if r.Resume != "" && len(r.Totals.Retry) > 0 {
+	if r.Resume != "" && len(r.totals.retry) > 0 {
 		l = append(l, "Failed tasks wait for an edit, or for: "+r.retryCommand())
 	}
 	if next := r.Next(); r.Resume != "" {
@@ -259,11 +265,11 @@ func (r *Summary) nextLines() (l []string) {
 // retryCommand returns the command that tries failed tasks again, at most as many as are named.
 func (r *Summary) retryCommand() string {
 	var ids []string
-	for _, id := range r.Totals.Retry[:min(len(r.Totals.Retry), maxFailedNames)] {
+	for _, id := range r.totals.retry[:min(len(r.totals.retry), maxFailedNames)] {
 		ids = append(ids, plan.ShellQuote(textfmt.Line(id)))
 	}
 	l := event.RetryCommand(strings.Join(ids, " "))
-	if more := len(r.Totals.Retry) - len(ids); more > 0 {
+	if more := len(r.totals.retry) - len(ids); more > 0 {
 		l += fmt.Sprintf(" (and %d more)", more)
 	}
 	return l
@@ -284,8 +290,8 @@ func (r *Summary) Next() string {
 
 // policyLines returns a line with the number of tool calls that the policy did not let run.
 func (r *Summary) policyLines() []string {
-	if r.Totals.Refused == 0 {
+	if r.totals.refused == 0 {
 		return nil
 	}
-	return []string{"Policy: " + Plural(r.Totals.Refused, "tool call", "tool calls") + " denied"}
+	return []string{"Policy: " + Plural(r.totals.refused, "tool call", "tool calls") + " denied"}
 }

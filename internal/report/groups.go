@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,14 +33,7 @@ type Group struct {
 
 	CostUSD float64    `json:"cost_usd"`
 	Cost    budget.USD `json:"-"` // CostUSD
-	Row     GroupRow   `json:"-"`
-}
-
-// GroupRow holds the figures of a group's row in tables, which come from its tasks.
-type GroupRow struct {
-	Before int  // number of rows of tasks that stand before it
-	Placed bool // it has tasks; else the row stands below those of all tasks
-	Sum    Task // of its tasks: attempts, panels, tokens and time
+	Sum     Task       `json:"-"` // of its tasks: attempts, panels, tokens and time
 }
 
 // GroupsOf returns the groups of a run, in the order of the plan. It looks at no task.
@@ -127,11 +121,11 @@ func (g Group) rowText() string {
 func (g Group) cells() []string {
 	done, _ := g.Progress()
 	panels := "-"
-	if g.Row.Sum.Panels > 0 {
-		panels = strconv.Itoa(g.Row.Sum.Panels)
+	if g.Sum.Panels > 0 {
+		panels = strconv.Itoa(g.Sum.Panels)
 	}
-	return []string{textfmt.Line(g.ID), done, strconv.Itoa(g.Row.Sum.Attempts), panels,
-		g.Cost.Spent(), FormatTokens(g.Row.Sum.Usage.Total()), FormatDuration(g.Row.Sum.Duration), "-",
+	return []string{textfmt.Line(g.ID), done, strconv.Itoa(g.Sum.Attempts), panels,
+		g.Cost.Spent(), FormatTokens(g.Sum.Usage.Total()), FormatDuration(g.Sum.Duration), "-",
 		g.rowText()}
 }
 
@@ -148,64 +142,58 @@ func (t *Task) isFolded() bool {
 	return false
 }
 
-// addToGroup adds the next task in plan order to the row of its group. shown is the number of rows of tasks so far.
-func (r *Summary) addToGroup(t *Task, shown int) {
-	if t.Group == "" {
-		return
+// addUpGroups adds the tasks to the sums of their groups.
+func (r *Summary) addUpGroups() {
+	groups := map[string]*Task{}
+	for k := range r.Groups {
+		groups[r.Groups[k].ID] = &r.Groups[k].Sum
 	}
-	k := r.Totals.group // most items of a list follow each other
-	if k >= len(r.Groups) || r.Groups[k].ID != t.Group {
-		if k = slices.IndexFunc(r.Groups, func(g Group) bool { return g.ID == t.Group }); k < 0 {
-			return
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		if sum := groups[t.Group]; sum != nil {
+			sum.Attempts += t.Attempts
+			sum.Panels += t.Panels
+			sum.Usage = sum.Usage.Plus(t.Usage)
+			sum.Duration += t.Duration
 		}
-		r.Totals.group = k
 	}
-	row := &r.Groups[k].Row
-	if !row.Placed {
-		row.Placed, row.Before = true, shown
-	}
-	row.Sum.Attempts += t.Attempts
-	row.Sum.Panels += t.Panels
-	row.Sum.Usage = row.Sum.Usage.Plus(t.Usage)
-	row.Sum.Duration += t.Duration
 }
 
-// eachRow calls task for each task that tables show and group for each group, in the order of a table.
+// eachRow calls task for each task that tables show and group for each group, in the order of a table: a group stands
+// before the first of its tasks, and below all others if it has none.
 func (r *Summary) eachRow(task func(*Task), group func(*Group)) {
-	at, n := map[int][]int{}, 0 // groups by the number of tasks before them
+	left := map[string]int{} // groups without a row, by id
 	for k := range r.Groups {
-		before := r.Groups[k].Row.Before
-		if !r.Groups[k].Row.Placed {
-			before = len(r.Tasks)
-		}
-		at[before] = append(at[before], k)
+		left[r.Groups[k].ID] = k
 	}
+	var due []int // of them, those whose first task came since the last row
 	groups := func() {
-		for _, k := range at[n] {
+		slices.Sort(due)
+		for _, k := range due {
 			group(&r.Groups[k])
 		}
-		delete(at, n)
+		due = nil
 	}
 	for i := range r.Tasks {
-		if !r.Tasks[i].Hidden {
+		t := &r.Tasks[i]
+		if k, ok := left[t.Group]; ok {
+			due = append(due, k)
+			delete(left, t.Group)
+		}
+		if !t.Hidden {
 			groups()
-			task(&r.Tasks[i])
-			n++
+			task(t)
 		}
 	}
 	groups()
-	n = len(r.Tasks)
+	due = slices.Collect(maps.Values(left))
 	groups()
 }
 
-// ShowAll lets tables show each task, also those of lists. The summary must have all of them.
+// ShowAll lets tables show each task, also those of lists.
 func (r *Summary) ShowAll() {
-	r.Totals.Hidden, r.Totals.Folded = event.Counts{}, 0
-	for k := range r.Groups {
-		r.Groups[k].Row = GroupRow{}
-	}
+	r.totals.hidden, r.totals.folded = event.Counts{}, 0
 	for i := range r.Tasks {
 		r.Tasks[i].Hidden = false
-		r.addToGroup(&r.Tasks[i], i)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
-	"wavex/scheduler"
+	"wavex/runner"
 )
 
 // Version is the version of the JSON form. A version may add fields; it removes and changes none.
@@ -21,18 +21,17 @@ type (
 	wireRun struct {
 		V int `json:"v"`
 		Summary
-		Seconds    float64     `json:"seconds"` // of all sessions
-		CostUSD    float64     `json:"cost_usd"`
-		CounselUSD float64     `json:"counsel_usd"`
-		OtherUSD   float64     `json:"other_usd"`        // cost_usd without that of the tasks
-		BudgetUSD  *float64    `json:"budget_usd"`       // null: no limit
-		MaxIter    *int        `json:"max_iterations"`   // null: no limit
-		Caches     []WaveUsage `json:"caches,omitempty"` // by wave, where a prompt cache was used
+		Seconds    float64  `json:"seconds"` // of all sessions
+		CostUSD    float64  `json:"cost_usd"`
+		CounselUSD float64  `json:"counsel_usd"`
+		OtherUSD   float64  `json:"other_usd"`      // cost_usd without that of the tasks
+		BudgetUSD  *float64 `json:"budget_usd"`     // null: no limit
+		MaxIter    *int     `json:"max_iterations"` // null: no limit
 		// Regressions lists the checks that passed once and failed when they were made again.
 		Regressions []wireRegression `json:"regressions,omitempty"`
 		Reviews     []wireReview     `json:"reviews,omitempty"`
 		Gate        *wireGate        `json:"gate,omitempty"` // absent before the gate
-		Tasks       []wireTask       `json:"tasks"`          // the last field, see writeJSON
+		Tasks       []wireTask       `json:"tasks"`          // the last field, see WriteJSON
 	}
 	wireReview struct {
 		Mode     counsel.Mode      `json:"mode"`
@@ -72,11 +71,23 @@ type (
 		History    []wireAttempt `json:"history,omitempty"`
 	}
 	wireAttempt struct {
-		Attempt
-		Seconds float64      `json:"seconds"`
-		CostUSD float64      `json:"cost_usd"`
-		Checks  []wireCheck  `json:"checks,omitempty"`
-		Counsel *wireCounsel `json:"counsel,omitempty"`
+		Number  int            `json:"number"`
+		Why     string         `json:"why,omitempty"`     // as in event.AttemptStarted
+		Advised bool           `json:"advised,omitempty"` // counsel's advice was in the prompt
+		Outcome runner.Outcome `json:"outcome"`
+		Reason  string         `json:"reason,omitempty"`
+		Detail  string         `json:"detail,omitempty"`
+		Report  string         `json:"report,omitempty"` // the agent's own words; untrusted
+		Started time.Time      `json:"started,omitzero"`
+		Charged bool           `json:"charged"`
+		Worker  string         `json:"worker,omitempty"`  // the machine; "": that of the run
+		Refused int            `json:"refused,omitempty"` // tool calls that the policy did not let run
+		Escaped bool           `json:"escaped,omitempty"` // see scheduler.LeftProcess
+		Note    string         `json:"note,omitempty"`    // the next step and its reason
+		Seconds float64        `json:"seconds"`
+		CostUSD float64        `json:"cost_usd"`
+		Checks  []wireCheck    `json:"checks,omitempty"`
+		Counsel *wireCounsel   `json:"counsel,omitempty"`
 	}
 	wireCheck struct {
 		Check    string  `json:"check"`
@@ -102,28 +113,15 @@ type (
 // JSON returns the summary with every attempt as indented JSON with a final newline.
 func (r *Summary) JSON() ([]byte, error) {
 	var b bytes.Buffer
-	err := r.writeJSON(&b, len(r.Tasks), func(i int) Task { return r.Tasks[i] })
+	err := r.WriteJSON(&b)
 	return b.Bytes(), err
 }
 
-// WriteJSON writes what JSON returns for the summary of a run, as another process sees it at a time. It makes one task
-// after the other. See Of and At.
-func WriteJSON(w io.Writer, s *scheduler.State, events []event.Event, now time.Time, alive bool) error {
-	r, history := headOf(s), historyOf(s, events)
-	r.addTasks(s, func(int, Task) {})
-	r = r.At(now, alive)
-	return r.writeJSON(w, len(s.Tasks), func(i int) Task {
-		t := newTask(s, i)
-		t.History = history(i)
-		return t
-	})
-}
-
-// jsonChunk is the size from which writeJSON writes, in bytes.
+// jsonChunk is the size from which WriteJSON writes, in bytes.
 const jsonChunk = 64 << 10
 
-// writeJSON writes the summary, and in the place of its tasks, the last field, one task after the other.
-func (r *Summary) writeJSON(w io.Writer, tasks int, task func(i int) Task) error {
+// WriteJSON writes what JSON returns. In the place of its tasks, the last field, it writes one task after the other.
+func (r *Summary) WriteJSON(w io.Writer) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	encode := func(prefix string, v any) error {
@@ -143,20 +141,19 @@ func (r *Summary) writeJSON(w io.Writer, tasks int, task func(i int) Task) error
 	if err := encode("", r.wire()); err != nil {
 		return err
 	}
-	if tasks > 0 {
+	if len(r.Tasks) > 0 {
 		b.Truncate(b.Len() - len("]\n}"))
 	}
-	for i := range tasks {
+	for i := range r.Tasks {
 		if i > 0 {
 			b.WriteByte(',')
 		}
 		b.WriteString("\n    ")
-		t := task(i)
-		if err := errors.Join(encode("    ", t.wire()), flush(jsonChunk)); err != nil {
+		if err := errors.Join(encode("    ", r.Tasks[i].wire()), flush(jsonChunk)); err != nil {
 			return err
 		}
 	}
-	if tasks > 0 {
+	if len(r.Tasks) > 0 {
 		b.WriteString("\n  ]\n}")
 	}
 	b.WriteByte('\n')
@@ -166,8 +163,8 @@ func (r *Summary) writeJSON(w io.Writer, tasks int, task func(i int) Task) error
 // wire returns the summary without its tasks.
 func (r *Summary) wire() *wireRun {
 	w := wireRun{V: Version, Summary: *r, Seconds: r.WorkTime.Seconds(), CostUSD: r.Cost.Float(),
-		CounselUSD: r.CounselCost.Float(), OtherUSD: r.Totals.OtherCost.Float(),
-		Reviews: wireReviews(r.Reviews), Caches: r.CacheByWave(), Tasks: []wireTask{}}
+		CounselUSD: r.CounselCost.Float(), OtherUSD: r.totals.otherCost.Float(),
+		Reviews: wireReviews(r.Reviews), Tasks: []wireTask{}}
 	w.ResumeAt, w.Started, w.Ended = r.ResumeAt.UTC(), r.Started.UTC(), r.Ended.UTC()
 	if !r.Limits.NoUSD {
 		usd := r.Limits.USD.Float()
@@ -195,13 +192,15 @@ func (t *Task) wire() wireTask {
 	return w
 }
 
-func (a *Attempt) wire() wireAttempt {
-	w := wireAttempt{Attempt: *a, Seconds: a.Duration.Seconds(), CostUSD: a.Cost.Float()}
-	w.Started = a.Started.UTC()
-	for _, c := range a.Checks {
+func (a *AttemptRecord) wire() wireAttempt {
+	r := &a.End.Result
+	w := wireAttempt{Number: a.Attempt, Why: a.Why, Advised: a.Advised, Outcome: r.Outcome, Reason: r.Reason,
+		Detail: r.Detail, Report: r.Report, Started: r.Started.UTC(), Charged: a.End.Charged, Worker: r.Worker,
+		Refused: r.Refused, Escaped: a.escaped(), Note: a.note(), Seconds: r.Duration.Seconds(), CostUSD: r.Cost.Float()}
+	for _, c := range r.Checks {
 		w.Checks = append(w.Checks, wireCheck{c.Check, c.Passed, c.ExitCode, c.Duration.Seconds(), c.Reason, c.Output})
 	}
-	if v := a.Counsel; v != nil {
+	if v := a.advice(); v != nil {
 		c := wireCounsel{Unavailable: v.Unavailable, Action: string(v.Action), Agreement: v.Agreement, Tradeoff: v.Tradeoff,
 			Analysis: v.Analysis, Fix: v.Fix, Dissent: v.Dissent, CostUSD: v.Cost.Float()}
 		for _, o := range v.Opinions {

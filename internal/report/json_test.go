@@ -37,7 +37,7 @@ func TestWriteJSON(t *testing.T) {
 				t.Fatal(err)
 			}
 			var w partsWriter
-			if err := report.WriteJSON(&w, s.S, s.Events, now, alive); err != nil {
+			if err := sum.WriteJSON(&w); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(w.Bytes(), want) {

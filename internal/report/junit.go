@@ -188,7 +188,7 @@ func (t *Task) failureOutput() string {
 	if len(t.History) == 0 {
 		return ""
 	}
-	last := t.History[len(t.History)-1]
+	last := &t.History[len(t.History)-1].End.Result
 	var b strings.Builder
 	for _, c := range last.Checks {
 		if !c.Passed {
@@ -205,18 +205,19 @@ func (t *Task) failureOutput() string {
 func (t *Task) attemptsText() string {
 	var b strings.Builder
 	for _, a := range t.History {
-		fmt.Fprintf(&b, "attempt %d: %s, %s, %s", a.Number, a.Outcome, FormatDuration(a.Duration), a.Cost.Spent())
-		if a.Worker != "" {
-			b.WriteString(", on " + textfmt.Line(a.Worker))
+		end := &a.End.Result
+		fmt.Fprintf(&b, "attempt %d: %s, %s, %s", a.Attempt, end.Outcome, FormatDuration(end.Duration), end.Cost.Spent())
+		if end.Worker != "" {
+			b.WriteString(", on " + textfmt.Line(end.Worker))
 		}
-		if a.Reason != "" {
-			b.WriteString(": " + textfmt.Line(a.Reason))
+		if end.Reason != "" {
+			b.WriteString(": " + textfmt.Line(end.Reason))
 		}
 		b.WriteByte('\n')
-		if a.Escaped {
+		if a.escaped() {
 			b.WriteString("  " + scheduler.LeftProcess + "\n")
 		}
-		for _, c := range a.Checks {
+		for _, c := range end.Checks {
 			verdict := "passed"
 			if !c.Passed {
 				verdict = "FAILED"
@@ -226,7 +227,7 @@ func (t *Task) attemptsText() string {
 				b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
 			}
 		}
-		if v := a.Counsel; v != nil {
+		if v := a.advice(); v != nil {
 			b.WriteString("  counsel: " + cmp.Or(textfmt.Line(v.Fix), "unavailable: "+textfmt.Line(v.Unavailable)) + "\n")
 		}
 	}

@@ -28,14 +28,14 @@ func (r *Summary) Markdown() string {
 	}
 	head, line := "\n| Task | Subject | Outcome | Attempts | Counsel | Cost | Tokens | Time |",
 		"|---|---|---|--:|--:|--:|--:|--:|"
-	if r.Totals.Committed {
+	if r.totals.committed {
 		head, line = head+" Commit |", line+"---|"
 	}
 	b.WriteString(head + "\n" + line + "\n")
 	row := func(id, subject, outcome string, t *Task, cost, commit string) {
 		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %s | %s | %s |", escapeMarkdown(id), escapeMarkdown(subject), outcome,
 			t.Attempts, t.Panels, cost, FormatTokens(t.Usage.Total()), FormatDuration(t.Duration))
-		if r.Totals.Committed {
+		if r.totals.committed {
 			b.WriteString(" " + commit + " |")
 		}
 		b.WriteByte('\n')
@@ -43,9 +43,9 @@ func (r *Summary) Markdown() string {
 	r.eachRow(func(t *Task) { row(t.ID, t.Subject, r.statusText(t), t, t.Cost.Spent(), t.shortCommit()) },
 		func(g *Group) {
 			done, _ := g.Progress()
-			row(g.ID, g.rowText(), done, &g.Row.Sum, g.Cost.Spent(), "-")
+			row(g.ID, g.rowText(), done, &g.Sum, g.Cost.Spent(), "-")
 		})
-	if hidden := r.Totals.hiddenText(); hidden != "" {
+	if hidden := r.totals.hiddenText(); hidden != "" {
 		fmt.Fprintf(&b, "\n%s.\n", hidden)
 	}
 	for _, g := range r.Regressions[:min(len(r.Regressions), maxRegressions)] {

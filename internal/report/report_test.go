@@ -170,14 +170,14 @@ func TestOf(t *testing.T) {
 		t.Errorf("%s %d %q %s", r.Status, r.ExitCode, r.Resume, r.WorkTime)
 	}
 	two := r.Tasks[1]
-	if len(two.History) != 2 || two.History[0].Counsel == nil || two.History[1].Why != "retry" || !two.History[1].Advised {
+	if h := two.History; len(h) != 2 || len(h[0].Counsel) != 1 || h[1].Why != "retry" || !h[1].Advised {
 		t.Errorf("the history of %s: %+v", two.ID, two.History)
 	}
 	var cost budget.USD
 	for _, task := range r.Tasks {
 		spent := task.CounselCost
 		for _, a := range task.History {
-			spent += a.Cost
+			spent += a.End.Result.Cost
 		}
 		if spent != task.Cost {
 			t.Errorf("%s cost %s, its attempts and panels %s", task.ID, task.Cost, spent)
@@ -192,7 +192,7 @@ func TestOf(t *testing.T) {
 	}
 
 	short := report.Of(s.S, nil) // without the journal: the last attempt only
-	if h := short.Tasks[1].History; len(h) != 1 || h[0].Number != 2 {
+	if h := short.Tasks[1].History; len(h) != 1 || h[0].Attempt != 2 {
 		t.Errorf("%+v", h)
 	}
 }
@@ -378,7 +378,7 @@ func TestHistoryOfAReopenedTask(t *testing.T) {
 		Status: event.Pending, Result: runner.Result{Outcome: runner.Wrong, Reason: "it.go"}}}}).StartAttempt("T-001", 0)
 	r := report.Of(s.S, s.Events)
 	h := r.Tasks[0].History
-	if len(h) != 1 || h[0].Note != "sent back by the integration (conflict): it.go" || h[0].Why != "first" {
+	if len(h) != 1 || h[0].Reopened.Note() != "sent back by the integration (conflict): it.go" || h[0].Why != "first" {
 		t.Errorf("%+v", h)
 	}
 }

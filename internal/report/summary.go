@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"wavex/budget"
-	"wavex/counsel"
-	"wavex/internal/check"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
@@ -48,7 +46,7 @@ type Summary struct {
 	Request string         `json:"-"`                // that the plan was made of; "": none
 	Window  *runner.Window `json:"window,omitempty"` // of a subscription's usage limit; nil: unknown
 	Usage   runner.Usage   `json:"tokens"`           // of attempts; panels do not report theirs
-	Totals  *Totals        `json:"-"`                // of all tasks
+	totals  totals
 }
 
 // Place says where the work of a run is.
@@ -87,65 +85,18 @@ type Task struct {
 	Refused     int           `json:"-"` // tool calls that the policy did not let run
 	Duration    time.Duration `json:"-"` // of all attempts, without waits and panels
 
-	// History needs the events; without them it holds only the last attempt.
-	History []Attempt `json:"-"`
-}
-
-// Attempt describes one ended attempt and the panel that followed it.
-type Attempt struct {
-	Number   int              `json:"number"`
-	Why      string           `json:"why,omitempty"`     // as in event.AttemptStarted
-	Advised  bool             `json:"advised,omitempty"` // counsel's advice was in the prompt
-	Outcome  runner.Outcome   `json:"outcome"`
-	Reason   string           `json:"reason,omitempty"`
-	Detail   string           `json:"detail,omitempty"`
-	Report   string           `json:"report,omitempty"` // the agent's own words; untrusted
-	Started  time.Time        `json:"started,omitzero"`
-	Duration time.Duration    `json:"-"`
-	Cost     budget.USD       `json:"-"`
-	Charged  bool             `json:"charged"`
-	Worker   string           `json:"worker,omitempty"`  // the machine; "": that of the run
-	Refused  int              `json:"refused,omitempty"` // tool calls that the policy did not let run
-	Escaped  bool             `json:"escaped,omitempty"` // see scheduler.LeftProcess
-	Checks   []check.Evidence `json:"-"`
-	Note     string           `json:"note,omitempty"` // the next step and its reason
-	Counsel  *counsel.Verdict `json:"-"`              // nil: no panel followed
+	// History has the attempts that have ended; without the events only the last one.
+	History []AttemptRecord `json:"-"`
 }
 
 // Of derives a summary. events are the journal's records so far, or nil; records before the last
 // RunStarted belong to an earlier run and are ignored. Of only reads the state and keeps no part of
 // it that a later event would change.
 func Of(s *scheduler.State, events []event.Event) Summary {
-	r, history := headOf(s), historyOf(s, events)
-	r.Tasks = make([]Task, 0, len(s.Tasks))
-	r.addTasks(s, func(i int, t Task) {
-		t.History = history(i)
-		r.Tasks = append(r.Tasks, t)
-	})
-	return r
-}
-
-// addTasks adds all tasks to the figures, and calls keep with each.
-func (r *Summary) addTasks(s *scheduler.State, keep func(i int, t Task)) {
-	shown := 0
-	for i := range s.Tasks {
-		t := newTask(s, i)
-		r.Totals.add(&t)
-		if r.addToGroup(&t, shown); !t.Hidden {
-			shown++
-		}
-		keep(i, t)
-	}
-	r.Totals.end()
-}
-
-// headOf returns a summary without tasks.
-func headOf(s *scheduler.State) Summary {
 	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: event.RunRunning, Ended: s.EndedAt(),
 		Figures: FiguresOf(s), Assessment: s.Assessment, Counts: s.Counts, Window: s.Window,
 		Sandbox: s.Config.Sandbox,
-		Place:   Place{s.Config.Dir, s.Config.Isolation, s.Config.MadeUp, s.LastDelivery},
-		Totals:  newTotals(s.Plan, s.Waves)}
+		Place:   Place{s.Config.Dir, s.Config.Isolation, s.Config.MadeUp, s.LastDelivery}}
 	if s.Plan != nil {
 		r.Name, r.Plan, r.Groups = s.Plan.Name, cmp.Or(s.Plan.Path, s.PlanPath), GroupsOf(s)
 	}
@@ -165,16 +116,23 @@ func headOf(s *scheduler.State) Summary {
 	if s.Gate != nil {
 		r.Advice = cmp.Or(r.Advice, s.Gate.Advice)
 	}
-	r.Totals.OtherCost = r.Cost
+	r.totals.otherCost = r.Cost
+	history := historyOf(s, events)
+	r.Tasks = make([]Task, len(s.Tasks))
 	for i := range s.Tasks {
-		r.Totals.OtherCost -= s.Tasks[i].Cost
-		r.CounselCost += s.Tasks[i].CounselCost
-		if p := &s.Plan.Tasks[i]; s.StaysFailed(i) {
-			r.Totals.addRetry(cmp.Or(p.Group, p.ID))
+		t := newTask(s, i)
+		t.History = history[i]
+		r.Tasks[i] = t
+		r.CounselCost += t.CounselCost
+		r.Usage = r.Usage.Plus(t.Usage)
+		if s.StaysFailed(i) {
+			r.totals.addRetry(cmp.Or(t.Group, t.ID))
 		}
-		r.Totals.addAdvice(&s.Tasks[i])
-		r.Usage = r.Usage.Plus(s.Tasks[i].Usage)
+		r.totals.addAdvice(&s.Tasks[i])
+		r.totals.add(&t)
 	}
+	r.hideTasks()
+	r.addUpGroups()
 	return r
 }
 
@@ -228,46 +186,6 @@ func newTask(s *scheduler.State, i int) Task {
 	}
 	if t.Status == event.Blocked && t.RootCause != "" {
 		out.Reason = "blocked by " + t.RootCause
-	}
-	return out
-}
-
-// lastOf returns the last attempt of a task, if it has ended.
-func lastOf(s *scheduler.State, i int) []Attempt {
-	if last := s.Tasks[i].Last; last != nil {
-		return []Attempt{newAttempt(s.Tasks[i].Attempts, *last)}
-	}
-	return nil
-}
-
-func newAttempt(n int, r runner.Result) Attempt {
-	return Attempt{Number: n, Outcome: r.Outcome, Reason: r.Reason, Detail: r.Detail, Report: r.Report, Started: r.Started,
-		Duration: r.Duration, Cost: r.Cost, Charged: r.Outcome.Charged(), Refused: r.Refused, Worker: r.Worker,
-		Checks: r.Checks, Escaped: !r.Contained && r.Outcome == runner.Done}
-}
-
-// endedOf returns the attempts that have ended.
-func endedOf(list []AttemptRecord) (history []Attempt) {
-	for _, a := range list {
-		if a.End != nil {
-			history = append(history, a.ended())
-		}
-	}
-	return history
-}
-
-// ended returns an attempt that has ended.
-func (a *AttemptRecord) ended() Attempt {
-	out := newAttempt(a.Attempt, a.End.Result)
-	out.Why, out.Advised = a.Why, a.Advised
-	out.Charged, out.Note = a.End.Charged, a.End.Note
-	if a.Reopened != nil {
-		out.Note = a.Reopened.Note()
-	}
-	for _, c := range a.Counsel {
-		if c.Skipped == "" {
-			out.Counsel = &c.Verdict
-		}
 	}
 	return out
 }

@@ -17,7 +17,7 @@ func (r *Summary) Table(columns int, ascii bool) string {
 	var b strings.Builder
 	rows := dropColumns(r.rows(), columns, "counsel", "tokens", "time", "commit", "attempts", "cost")
 	writeGrid(&b, rows, columns, ascii)
-	if hidden := r.Totals.hiddenText(); hidden != "" {
+	if hidden := r.totals.hiddenText(); hidden != "" {
 		fmt.Fprintf(&b, "(%s)\n", hidden)
 	}
 	b.WriteByte('\n')
@@ -37,7 +37,7 @@ func (r *Summary) rows() [][]string {
 		rows = append(rows, []string{textfmt.Line(t.ID), r.statusText(t), strconv.Itoa(t.Attempts), panels,
 			t.Cost.Spent(), FormatTokens(t.Usage.Total()), FormatDuration(t.Duration), t.shortCommit(), t.reasonText()})
 	}, func(g *Group) { rows = append(rows, g.cells()) })
-	if !r.Totals.Committed {
+	if !r.totals.committed {
 		for i, row := range rows {
 			rows[i] = append(row[:7], row[8])
 		}
