@@ -119,9 +119,6 @@ func (q *requestCommand) printPlan(res request.Result) error {
 	for i, ids := range waveIDs(p) {
 		q.notify(fmt.Sprintf("  wave %d: %s", i+1, joinFirstN(ids, 12)))
 	}
-	for _, e := range res.Plan.Edges {
-		q.notify("  the critic: " + e)
-	}
 	for _, d := range diags {
 		q.notify("  " + d.String())
 	}

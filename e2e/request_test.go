@@ -37,7 +37,6 @@ var stages = []struct{ step, system string }{
 	{"shape/1", "You say what a request for software work must come to"},
 	{"phase/plan", "You prepare software work"},
 	{"decompose/1", "You plan work for engineers"},
-	{"critic/1", "You are the critic of a plan"},
 }
 
 func mark(points int) map[string]any { return map[string]any{"points": points, "reason": "r"} }
@@ -60,8 +59,6 @@ func planners() []*fakeapi.Agent {
 			return fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"name": "calc", "tasks": []any{
 				part("T-001", "Write Add", "add"), part("T-002", "Write Sub", "sub")}})).WithUsage(use)
 		}),
-		fakeapi.Use(fakeapi.StructuredOutput(map[string]any{"missingEdges": []any{}, "passAlready": []any{},
-			"unserved": []any{}})),
 	}
 	var agents []*fakeapi.Agent
 	for i, s := range stages {

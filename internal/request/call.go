@@ -57,7 +57,6 @@ const (
 	shapeCap   = 2 * budget.Dollar
 	phaseCap   = 2 * budget.Dollar
 	planCap    = 4 * budget.Dollar
-	criticCap  = 2 * budget.Dollar
 )
 
 // maxTries is the number of times that a question is asked if its failure may be temporary.

@@ -72,7 +72,6 @@ func newFixture(t *testing.T) *fixture {
 	w.answer("shape/1", `{"criteria":[{"text":"tests pass","verification":"execution output","run":"true"}],"mustNot":[{"text":"a dependency is added"}]}`)
 	w.answers["phase/plan"] = runner.Answer{Outcome: runner.Done, Text: "# The code", Cost: 1000}
 	w.answer("decompose/1", `{"name":"x","tasks":[{"id":"T-1","subject":"Do it","description":"d","verify":[{"run":"true"}]}]}`)
-	w.answer("critic/1", `{"missingEdges":[],"passAlready":[],"unserved":[]}`)
 	return w
 }
 
@@ -169,7 +168,7 @@ func TestForced(t *testing.T) {
 				res.Intent.Score.Source != score.FromUser {
 				t.Errorf("%+v, %+v", d, res.Intent.Score)
 			}
-			if got := strings.Join(w.asked, " "); got != "shape/1 phase/plan phase/requirements phase/design decompose/1 critic/1" {
+			if got := strings.Join(w.asked, " "); got != "shape/1 phase/plan phase/requirements phase/design decompose/1" {
 				t.Errorf("asked %s", got)
 			}
 			s, err := request.ReadProgress(b.events)
@@ -193,13 +192,13 @@ func TestLargeWork(t *testing.T) {
 	var b memoryJournal
 	m := w.machine(&b)
 	res := w.finish(t, m)
-	if got := strings.Join(w.asked, " "); got != "score/1 shape/1 phase/plan phase/requirements decompose/1 critic/1" {
+	if got := strings.Join(w.asked, " "); got != "score/1 shape/1 phase/plan phase/requirements decompose/1" {
 		t.Errorf("asked %s", got)
 	}
 	if _, err := os.Stat(filepath.Join(w.dir, ".loop", "requirements.md")); err != nil {
 		t.Error(err)
 	}
-	if again, err := w.machine(&b).Run(t.Context()); err != nil || again.Path != res.Path || len(w.asked) != 6 {
+	if again, err := w.machine(&b).Run(t.Context()); err != nil || again.Path != res.Path || len(w.asked) != 5 {
 		t.Errorf("%v, asked %v", err, w.asked)
 	}
 }
@@ -218,7 +217,7 @@ func TestKilledAfterEveryEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(whole.asked, " "); got != "score/1 shape/1 phase/plan decompose/1 critic/1" {
+	if got := strings.Join(whole.asked, " "); got != "score/1 shape/1 phase/plan decompose/1" {
 		t.Fatalf("asked %s", got)
 	}
 	for n := range all.events { // a journal whose beginning is missing
@@ -226,7 +225,7 @@ func TestKilledAfterEveryEvent(t *testing.T) {
 			t.Errorf("without %d records it stands at %+v, %v", n, s, err)
 		}
 	}
-	if want.Origin.Spent != 5000 || want.Origin.SpecScore != 8 || want.Origin.FitScore != 55 ||
+	if want.Origin.Spent != 4000 || want.Origin.SpecScore != 8 || want.Origin.FitScore != 55 ||
 		want.Origin.Shape != "tool" {
 		t.Errorf("%+v", want.Origin)
 	}
@@ -501,7 +500,7 @@ func TestFailures(t *testing.T) {
 	if _, err := w.machine(b).Run(t.Context()); err != nil { // with a higher limit
 		t.Errorf("%v", err)
 	}
-	if n := len(w.asked); n != 5 {
+	if n := len(w.asked); n != 4 {
 		t.Errorf("%d questions: %v", n, w.asked)
 	}
 }

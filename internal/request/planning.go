@@ -210,14 +210,9 @@ func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape,
 		}
 		p := decompose.Planner{AlreadyPasses: done, Ask: func(ctx context.Context, c decompose.Call) (json.RawMessage,
 			error) {
-			q := runner.Question{System: c.System, Prompt: c.Prompt, Schema: c.Schema, Tools: readOnly}
-			most := planCap
-			if strings.HasPrefix(c.Step, "critic/") {
-				most = criticCap
-			} else {
-				q.Rehearse = rehearsalAnswer(map[string]any{"name": "rehearsal", "tasks": []any{m.rehearsedTask(in.Request)}})
-			}
-			return m.ask(ctx, c.Step, most, q, nil) // decompose itself checks every answer
+			q := runner.Question{System: c.System, Prompt: c.Prompt, Schema: c.Schema, Tools: readOnly,
+				Rehearse: rehearsalAnswer(map[string]any{"name": "rehearsal", "tasks": []any{m.rehearsedTask(in.Request)}})}
+			return m.ask(ctx, c.Step, planCap, q, nil) // decompose itself checks every answer
 		}}
 		return p.Make(ctx, decompose.Brief{Request: in.Request, Kind: in.Kind, Reversibility: in.Reversibility, Shape: s,
 			Notes:  notes,

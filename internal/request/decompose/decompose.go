@@ -1,7 +1,6 @@
 // Package decompose turns a request with its shape into a plan: it asks a planner, reads the
-// answer as a plan, reports the mistakes to the planner until there are none, and has a critic
-// look for missing parts. It trusts no answer. It starts no process, and does not know how
-// questions are asked or paid for.
+// answer as a plan, and reports the mistakes to the planner until there are none. It trusts no
+// answer. It starts no process, and does not know how questions are asked or paid for.
 package decompose
 
 import (
@@ -13,14 +12,10 @@ import (
 	"wavex/internal/plan"
 )
 
-// MaxTasks is the maximal number of tasks of one plan. For more work several plans are proposed.
-const MaxTasks = 25
-
 // maxRounds bounds the questions to a planner: the first one, and those with its mistakes.
 const maxRounds = 4
 
-// Call is one question. Step names it, and is the same for the same question of the same run:
-// "decompose/1", "critic/1", "decompose/revised".
+// Call is one question. Step names it, and is the same for the same question of the same run: "decompose/1".
 type Call struct {
 	Step   string
 	System string
@@ -32,18 +27,11 @@ type Call struct {
 // decomposition. An unusable answer is returned without an error.
 type Ask func(ctx context.Context, c Call) (json.RawMessage, error)
 
-// Proposal is one of several plans into which a request should be split.
-type Proposal struct {
-	Name    string `json:"name"`
-	Request string `json:"request"`
-}
-
 // Plan is the result of a decomposition: either File, a plan that loads, or Proposals.
 type Plan struct {
 	File      json.RawMessage `json:"file,omitempty"`
 	Proposals []Proposal      `json:"proposals,omitempty"`
 	Rounds    int             `json:"rounds"`          // number of questions to the planner
-	Edges     []string        `json:"edges,omitempty"` // added on the critic's advice: "T-002 after T-001: why"
 	Notes     []string        `json:"notes,omitempty"` // doubts that remain
 }
 
@@ -67,10 +55,8 @@ type Planner struct {
 	AlreadyPasses func(c plan.Check) bool
 }
 
-// Make asks until there is a valid plan, a proposal of several plans, or a *Refusal. It reports
-// mistakes to the planner at most three times, and mere doubts once. Then it asks the critic
-// once, adds the edges that the critic misses, and reports other findings to the planner once
-// more. An error is a *Refusal or an error of Ask.
+// Make asks until there is a valid plan, a proposal of several plans, or a *Refusal. It reports mistakes to the planner
+// at most three times, and mere doubts once. An error is a *Refusal or an error of Ask.
 func (p *Planner) Make(ctx context.Context, b Brief) (Plan, error) {
 	base := planPrompt(b)
 	var best *draft
@@ -84,7 +70,7 @@ func (p *Planner) Make(ctx context.Context, b Brief) (Plan, error) {
 			return out, err
 		}
 		out.Rounds = n
-		d := p.parseAnswer(b, answer)
+		d := parseAnswer(b, answer, p.AlreadyPasses)
 		if len(d.proposals) > 0 {
 			out.Proposals = d.proposals
 			return out, nil
@@ -104,47 +90,6 @@ func (p *Planner) Make(ctx context.Context, b Brief) (Plan, error) {
 	if best == nil {
 		return out, &Refusal{out.Rounds, last}
 	}
-	return p.applyCritic(ctx, b, base, best, out)
-}
-
-// applyCritic asks the critic about the plan once, and applies the findings.
-func (p *Planner) applyCritic(ctx context.Context, b Brief, base string, d *draft, out Plan) (Plan, error) {
-	answer, err := p.Ask(ctx, Call{"critic/1", criticSystem, criticPrompt(b, d), json.RawMessage(CriticSchema)})
-	if err != nil {
-		return out, err
-	}
-	found := parseFindings(answer, d, b.Shape)
-	d, added := p.withEdges(b, d, found.edges)
-	if len(found.feedback) > 0 {
-		answer, err := p.Ask(ctx, Call{"decompose/revised", plannerSystem, base + feedbackPrompt(d.answer, found.feedback),
-			json.RawMessage(Schema)})
-		if err != nil {
-			return out, err
-		}
-		out.Rounds++
-		revised := p.parseAnswer(b, answer)
-		if len(revised.mistakes) == 0 && len(revised.proposals) == 0 {
-			d, added = p.withEdges(b, revised, found.edges)
-		} else {
-			d.doubts = append(d.doubts, found.feedback...)
-		}
-	}
-	out.File, out.Edges, out.Notes = d.file, added, d.doubts
+	out.File, out.Notes = best.file, best.doubts
 	return out, nil
-}
-
-// withEdges adds the edges that keep the plan valid, one by one.
-func (p *Planner) withEdges(b Brief, d *draft, edges []edge) (*draft, []string) {
-	var added []string
-	for _, e := range edges {
-		answer, ok := e.addTo(d.answer)
-		if !ok {
-			continue
-		}
-		if with := p.parseAnswer(b, answer); len(with.mistakes) == 0 && len(with.proposals) == 0 {
-			d = with
-			added = append(added, fmt.Sprintf("%s after %s: %s", e.Task, e.Blocker, e.Why))
-		}
-	}
-	return d, added
 }

@@ -18,9 +18,17 @@ import (
 	"wavex/internal/textfmt"
 )
 
+// MaxTasks is the maximal number of tasks of one plan. For more work several plans are proposed.
+const MaxTasks = 25
+
+// Proposal is one of several plans into which a request should be split.
+type Proposal struct {
+	Name    string `json:"name"`
+	Request string `json:"request"`
+}
+
 // draft is one answer of the planner.
 type draft struct {
-	answer    json.RawMessage // as given, possibly with added edges
 	file      json.RawMessage // the plan file made from it
 	plan      *plan.Plan      // nil if there are mistakes
 	proposals []Proposal
@@ -88,9 +96,9 @@ func conditions(items []shape.Item) []condition {
 	return out
 }
 
-// parseAnswer judges an answer. It never fails: an unreadable answer is a mistake.
-func (p *Planner) parseAnswer(b Brief, answer json.RawMessage) *draft {
-	d := &draft{answer: answer}
+// parseAnswer judges an answer. It never fails: an unreadable answer is a mistake. done is Planner.AlreadyPasses.
+func parseAnswer(b Brief, answer json.RawMessage, done func(plan.Check) bool) *draft {
+	d := &draft{}
 	var r reply
 	if err := json.Unmarshal(answer, &r); err != nil {
 		d.mistakes = []string{"the answer is not the JSON asked for"}
@@ -132,7 +140,7 @@ func (p *Planner) parseAnswer(b Brief, answer json.RawMessage) *draft {
 		d.mistakes = firstFew(d.mistakes)
 		return d
 	}
-	d.lint(p.AlreadyPasses)
+	d.lint(done)
 	d.doubts = firstFew(d.doubts)
 	return d
 }
