@@ -132,10 +132,13 @@ func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, 
 // takeTree lists and keeps the files of the project. Without a tree the run goes on: the verdict says that the files
 // were not compared.
 func (b *baseline) takeTree(ctx context.Context, t *attempt) {
-	if t.first == nil && t.compares() {
+	if !t.compares() {
+		return
+	}
+	if t.first == nil {
 		t.first, _ = t.list(ctx, baseline{})
 	}
-	if t.first == nil || !t.compares() {
+	if t.first == nil {
 		return
 	}
 	if kept, err := t.Lister.Put(t.store(), t.first); err == nil {

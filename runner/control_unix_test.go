@@ -93,6 +93,23 @@ func TestResultsInASharedDirectory(t *testing.T) {
 	}
 }
 
+// A task with variables of its own learns which checks change files, and neither leaves results nor takes them.
+func TestNoResultsInASharedDirectory(t *testing.T) {
+	t.Parallel()
+	b, runs := words(t, "echo \"echo two # $$\" > words.sh", true)
+	d := &busyDirectory{}
+	b.hooks.Directory, b.hooks.Files = d, d.since
+	for range 2 {
+		if r := b.attempt(t.Context()); r.Outcome != runner.Done {
+			t.Errorf("%s %s", r.Outcome, r.Reason)
+		}
+		b.req.Baseline += "2"
+	}
+	if n := runs(); n != 4 || fmt.Sprint(d.learned) != "[false false false]" {
+		t.Errorf("%d runs, want 4; learned %v", n, d.learned)
+	}
+}
+
 // The files of a shared directory are listed once before the checks before the work, and once after them.
 func TestListingsBeforeTheWork(t *testing.T) {
 	t.Parallel()
@@ -137,6 +154,63 @@ func TestConfirm(t *testing.T) {
 		if n := runs(); r.Outcome != runner.Done || n != want.runs || r.Checks[0].Flaky != want.flaky || r.Doubt != "" {
 			t.Errorf("%s: %s after %d runs: %+v", check, r.Outcome, n, r.Checks)
 		}
+	}
+}
+
+// TestOtherChecks has checks that open none of the changed files, or change files themselves, each with the files on
+// which its pass rests, and the number of its runs.
+func TestOtherChecks(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		agent, check string
+		rests        string
+		runs         int
+	}{
+		"chance, and nothing changed": {agent: "true", check: "test $(wc -l < LOG) = 2", runs: 2},
+		"a file that it makes of it": {agent: "echo more >> words.sh; echo one > want.txt",
+			check: "grep -q one want.txt && : > ok; test -e ok", rests: "want.txt", runs: 5},
+		"a declared file is there": {agent: "echo two > words.sh; : > new.txt", check: "test -e new.txt", runs: 2},
+		"a file that git ignores": {agent: "echo two > words.sh; : > a.log", check: "test -e a.log", rests: "a.log",
+			runs: 5},
+		"its old rules are gone": {agent: "rm -r STORE; echo >> own/.gitignore; echo two > words.sh",
+			check: "grep -q two words.sh", rests: "?", runs: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, runs := words(t, "", true)
+			text := strings.NewReplacer("LOG", filepath.Join(b.logs, "runs"), "STORE", b.req.Trees.Store)
+			b.Agent = script(text.Replace(c.agent))
+			b.req.Files = append(b.req.Files, plan.File{Path: "new.txt"})
+			testrepo.Files{"own/.gitignore": "x\n"}.Write(t, b.dir)
+			b.req.Checks[0].Run = text.Replace("echo run >> LOG; " + c.check)
+			r := b.attempt(t.Context())
+			got := strings.Join(r.Rests, " ")
+			if r.Doubt != "" {
+				got += "?"
+			}
+			if got != c.rests || runs() != c.runs || len(r.Checks) > 0 && r.Checks[0].Flaky {
+				t.Errorf("%s %q: rests on %q after %d runs, want %q after %d; doubt %q", r.Outcome, r.Reason, got, runs(),
+					c.rests, c.runs, r.Doubt)
+			}
+		})
+	}
+}
+
+// A file that an earlier attempt made is the task's, also when a person has edited it since.
+func TestFileOfAnEarlierAttempt(t *testing.T) {
+	t.Parallel()
+	b, runs := words(t, "echo > n.txt", true)
+	b.req.Files = nil
+	b.req.Checks[0].Run += " && grep -q agent n.txt"
+	if r := b.attempt(t.Context()); r.Outcome != runner.Wrong {
+		t.Fatalf("%s %q", r.Outcome, r.Reason)
+	}
+	must(os.WriteFile(filepath.Join(b.dir, "n.txt"), []byte("a person\n"), 0o644))
+	b.Agent = script("echo echo two > words.sh; echo an agent >> n.txt")
+	b.req.Attempt++
+	before := runs()
+	if r := b.attempt(t.Context()); r.Outcome != runner.Done || len(r.Rests) > 0 || runs() != before+1 {
+		t.Errorf("%s %q after %d runs: rests on %q", r.Outcome, r.Reason, runs()-before, r.Rests)
 	}
 }
 
@@ -197,6 +271,11 @@ func TestControlIsCut(t *testing.T) {
 	b.req.Settings.Timeout = 3 * time.Nanosecond
 	r := b.attempt(t.Context())
 	if len(r.Rests) != 5 || !strings.Contains(r.Doubt, "ended after 1ns, a third") || runs() != 4 {
+		t.Errorf("%s %q: rests on %q; doubt %q; %d runs", r.Outcome, r.Reason, r.Rests, r.Doubt, runs())
+	}
+	b, runs = words(t, "echo '# two' >> words.sh; echo one > want.txt", false) // there is nothing to search
+	b.req.Settings.Timeout = 3 * time.Nanosecond
+	if r := b.attempt(t.Context()); len(r.Rests) != 1 || r.Doubt != "" || runs() != 5 {
 		t.Errorf("%s %q: rests on %q; doubt %q; %d runs", r.Outcome, r.Reason, r.Rests, r.Doubt, runs())
 	}
 }
