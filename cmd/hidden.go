@@ -16,14 +16,11 @@ import (
 // The guard holds a pipe from wavex and acts if the pipe closes without a goodbye.
 func newWatchdog(std Stdio) *cobra.Command {
 	return &cobra.Command{
-		Use:    "guard MARK [LOCK]",
+		Use:    "guard MARK",
 		Short:  "Sweep after a killed wavex",
 		Hidden: true,
-		Args:   cobra.RangeArgs(1, 2),
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				defer proc.LockWatchdog(c.Context(), args[1])()
-			}
+		Args:   cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
 			return exitStatus(event.ExitCode(proc.WatchdogMain(std.In, args[0])))
 		},
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 	"time"
 )
@@ -27,19 +26,14 @@ type Watchdog struct {
 // StartWatchdog starts self, the arguments with which wavex calls WatchdogMain (self[0] must be an
 // absolute path), to watch over mark, which is a run. The guard has its own session, so that
 // neither a terminal nor a kill of wavex's group reaches it, and it does not carry the mark
-// itself. It keeps the files in keep open as long as it lives, and so holds the locks on them; on
-// Windows there must be none. The error is a *StartError.
+// itself. It keeps inheritFiles open as long as it lives, and so holds the locks on them. The error is a *StartError.
 func StartWatchdog(self []string, mark string, inheritFiles ...*os.File) (*Watchdog, error) {
-	var env []string
-	if runtime.GOOS == "windows" {
-		env = EnvironPass(nil, nil, map[string]string{"SystemRoot": os.Getenv("SystemRoot")})
-	}
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
 		return nil, &StartError{Program: self[0], Err: err}
 	}
 	defer null.Close()
-	p, err := Start(Spec{Argv: self, Dir: os.TempDir(), Env: env, Stdin: true, Combined: null, Detached: true,
+	p, err := Start(Spec{Argv: self, Dir: os.TempDir(), Stdin: true, Combined: null, Detached: true,
 		inheritFiles: inheritFiles})
 	if err != nil {
 		return nil, err
