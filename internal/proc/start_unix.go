@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const fionread = 0x4004667f // FIONREAD of macOS and the BSDs; x/sys does not name it
+const fionread = 0x4004667f // FIONREAD of macOS; x/sys does not name it
 
 // platform holds the platform's fields of a Process.
 type platform struct {

@@ -1,5 +1,3 @@
-//go:build darwin || freebsd || netbsd || openbsd || dragonfly
-
 package cmd
 
 import "golang.org/x/sys/unix"
