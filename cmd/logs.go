@@ -282,7 +282,7 @@ func logTail(files fs.FS, task string, attempt, n int, look ui.Options) (lines [
 	look.Color = false
 	dir := path.Join(task, loop.Attempt(attempt))
 	if tail, _, err := transcript.ReadTail(files, path.Join(dir, loop.StreamFile)); err == nil {
-		for _, e := range transcript.Entries(tail) {
+		for e := range transcript.Entries(tail) {
 			lines = append(lines, ui.LogEntry(e, look)...)
 		}
 	} else if tail, _, err := transcript.ReadTail(files, path.Join(dir, loop.OutputFile)); err == nil {

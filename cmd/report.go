@@ -96,7 +96,7 @@ func renderReport(p *runlog.History, sum *report.Summary, format string, secrets
 		var b bytes.Buffer
 		r := page.Of(p.State, p.Events, time.Now(), p.Alive)
 		if r.Status == event.RunCutOff && sum.Status != event.RunRunning {
-			r.Status, r.ExitCode, r.Reason = sum.Status, sum.ExitCode, sum.Reason
+			r.Status, r.Reason = sum.Status, sum.Reason
 		}
 		err := page.Write(&b, r, page.DetailsOf(p.State, p.Events, p.Files()), secrets.Bytes)
 		return b.Bytes(), err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"time"
 )
 
@@ -14,7 +15,7 @@ const tailSize = 64 << 10
 // LastEntry returns the last action or words of an agent in the end of a stream: a tool call, words, a retry. ok is
 // false if it has none.
 func LastEntry(tail []byte) (last Entry, ok bool) {
-	for _, e := range Entries(tail) {
+	for e := range Entries(tail) {
 		switch e.Kind {
 		case Tool, Text, Retry, End, Limit:
 			last, ok = e, true
@@ -23,16 +24,21 @@ func LastEntry(tail []byte) (last Entry, ok bool) {
 	return last, ok
 }
 
-// Entries returns the entries in the end of a stream. It leaves out a last line that is still being written.
-func Entries(tail []byte) (out []Entry) {
-	var r Reader
-	for line := range bytes.Lines(tail) {
-		if !bytes.HasSuffix(line, []byte("\n")) {
-			break
+// Entries returns the entries in a stream, or in the end of one. It leaves out a last line that is still being written.
+func Entries(text []byte) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		var r Reader
+		for line := range bytes.Lines(text) {
+			if !bytes.HasSuffix(line, []byte("\n")) {
+				return
+			}
+			for _, e := range r.Line(line) {
+				if !yield(e) {
+					return
+				}
+			}
 		}
-		out = append(out, r.Line(line)...)
 	}
-	return out
 }
 
 // ReadTail returns the last 64 KB of a file that may still grow, from the start of a line on, and the time when the

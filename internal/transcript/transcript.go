@@ -4,11 +4,8 @@
 package transcript
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -44,45 +41,6 @@ type Entry struct {
 	Text     string    // words, an answer, or the reason of the end
 	Failed   bool      // an answer or an end that is an error
 	Patch    []Change  // of an answer: its edits
-}
-
-// maxLine bounds, in bytes, a line that is parsed; a longer one is only reported.
-const maxLine = 8 << 20
-
-// Read calls each with the entries of a stream in order, until the end of the stream or the first
-// error of in or each. It also reads a last line without a newline.
-func Read(in io.Reader, each func(Entry) error) error {
-	r := bufio.NewReaderSize(in, 64<<10)
-	calls := Reader{}
-	var line []byte
-	size := 0
-	for {
-		part, err := r.ReadSlice('\n')
-		if size += len(part); size <= maxLine {
-			line = append(line, part...)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if size > maxLine {
-			line = line[:0]
-			if e := each(Entry{Kind: NonJSON, Text: fmt.Sprintf("(a line of %d MB is left out)", size>>20)}); e != nil {
-				return e
-			}
-		}
-		for _, entry := range calls.Line(line) {
-			if e := each(entry); e != nil {
-				return e
-			}
-		}
-		line, size = line[:0], 0
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // Reader reads a growing stream line by line. The zero value is ready to use.

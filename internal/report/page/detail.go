@@ -20,8 +20,7 @@ import (
 // Bounds of texts, in bytes.
 const (
 	maxPrompt = 16 << 10
-	maxDiff   = 32 << 10
-	maxStream = 32 << 20 // of a stream that is read for its edits and steps
+	maxStream = 32 << 20 // of a stream that is read for its steps
 )
 
 // Detail holds the data that the page shows when a task is opened. Units are those of Run.
@@ -58,16 +57,14 @@ type Attempt struct {
 	Tokens   [4]int64 `json:"tokens,omitzero"`
 	Escaped  bool     `json:"escaped,omitempty"` // a process of it was alive afterwards
 	Session  string   `json:"session,omitempty"`
-	Version  string   `json:"version,omitempty"` // of the CLI
-	Worker   string   `json:"worker,omitempty"`  // the machine; "": that of the run
-	Changed  []string `json:"changed,omitempty"`
+	Version  string   `json:"version,omitempty"`  // of the CLI
+	Worker   string   `json:"worker,omitempty"`   // the machine; "": that of the run
 	Denials  []string `json:"denials,omitempty"`  // the rules that would allow the denied calls
 	Refusals []string `json:"refusals,omitempty"` // the calls that the policy did not let run
 	Violated []string `json:"violated,omitempty"`
 	Checks   []Check  `json:"checks,omitempty"`
 	Prompt   string   `json:"prompt,omitempty"`
-	Diff     string   `json:"diff,omitempty"`
-	Steps    []Step   `json:"steps,omitempty"`  // the words and actions of the agent
+	Steps    []Step   `json:"steps,omitempty"`  // the words, actions and edits of the agent
 	Output   string   `json:"output,omitempty"` // of a command task
 	Counsel  []Advice `json:"counsel,omitempty"`
 }
@@ -112,14 +109,13 @@ type Opinion struct {
 type Details struct {
 	plan     *plan.Plan
 	files    fs.FS
-	dir      string
 	attempts [][]Attempt
 }
 
 // DetailsOf prepares the details of all tasks. files is the folder of the run's tasks
 // (.loop/runs/RUN/tasks), which holds prompts and streams by task and attempt. files may be nil.
 func DetailsOf(s *scheduler.State, events []event.Event, files fs.FS) *Details {
-	d := &Details{plan: s.Plan, files: files, dir: s.Config.Dir, attempts: make([][]Attempt, len(s.Tasks))}
+	d := &Details{plan: s.Plan, files: files, attempts: make([][]Attempt, len(s.Tasks))}
 	for i, list := range report.AttemptsOf(s, events) {
 		for _, a := range list {
 			d.attempts[i] = append(d.attempts[i], newAttempt(a))
@@ -163,7 +159,7 @@ func (a *Attempt) setResult(r runner.Result) {
 	a.Session = textfmt.Line(r.Session)
 	a.Version = textfmt.Line(r.ClaudeVersion)
 	a.Worker = textfmt.Line(r.Worker)
-	a.Changed, a.Violated = nonEmptyLines(r.Changed), nonEmptyLines(r.Violated)
+	a.Violated = nonEmptyLines(r.Violated)
 	for _, n := range r.Denials {
 		a.Denials = append(a.Denials, textfmt.Line(n.Rule))
 	}
@@ -191,7 +187,7 @@ func newAdvice(panel int, v counsel.Verdict) Advice {
 	return out
 }
 
-// Task returns the detail of one task. texts says whether to read its prompts and edits.
+// Task returns the detail of one task. texts says whether to read its prompts and steps.
 func (d *Details) Task(i int, texts bool) Detail {
 	p := &d.plan.Tasks[i]
 	out := Detail{Description: textfmt.Multiline(p.Description, maxPrompt),
@@ -230,22 +226,18 @@ func (d *Details) readTexts(a *Attempt, folder string) {
 		return
 	}
 	if info.Size() > maxStream {
-		a.Diff = "@@ the stream is too large to look for edits in it @@"
+		a.Steps = []Step{{Kind: transcript.Text, Text: "the stream is too large; wavex logs shows all"}}
 		return
 	}
-	f, err := d.files.Open(name)
+	stream, err := fs.ReadFile(d.files, name)
 	if err != nil {
 		return
 	}
-	defer func() { _ = f.Close() }() // opened only for reading
-	diff, words := transcript.Differ{Dir: d.dir, Max: maxDiff}, stepList{}
-	if err := transcript.Read(f, func(e transcript.Entry) error {
-		diff.Add(e)
+	words := stepList{}
+	for e := range transcript.Entries(append(stream, '\n')) { // the last line may lack its end
 		words.add(e)
-		return nil
-	}); err == nil {
-		a.Diff, a.Steps = textfmt.Multiline(diff.String(), 0), words.steps()
 	}
+	a.Steps = words.steps()
 }
 
 func (d *Details) readHead(name string, most int) string {

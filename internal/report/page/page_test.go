@@ -199,14 +199,14 @@ func TestFilesOfAttempts(t *testing.T) {
 	}
 	d := page.DetailsOf(s.S, s.Events, files)
 	a := d.Task(0, true).Attempts[0]
-	if a.Prompt != "Do it.\n" || a.Diff != "--- a/a/b.txt\n+++ b/a/b.txt\n@@ -0,0 +1,1 @@\n+x\ty\n" {
-		t.Errorf("prompt %q, diff %q", a.Prompt, a.Diff)
+	if a.Prompt != "Do it.\n" {
+		t.Errorf("prompt %q", a.Prompt)
 	}
 	if fmt.Sprintf("%+v", a.Steps) != "[{Kind:tool Text:Write  /project/a/b.txt Failed:false Edit:false Inner:false} "+
 		"{Kind:answer Text:@@ -0,0 +1,1 @@\n+x\ty\n Failed:false Edit:true Inner:false}]" {
 		t.Errorf("steps %+v", a.Steps)
 	}
-	if a := d.Task(0, false).Attempts[0]; a.Prompt != "" || a.Diff != "" || a.Steps != nil {
+	if a := d.Task(0, false).Attempts[0]; a.Prompt != "" || a.Steps != nil {
 		t.Error("texts that were not asked for")
 	}
 	if a := d.Task(1, true).Attempts[0]; a.Prompt != "" || len(a.Checks) != 1 {

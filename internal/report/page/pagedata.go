@@ -14,31 +14,22 @@ import (
 	"wavex/scheduler"
 )
 
-// Version is the version of the page's data.
-const Version = 1
-
 // Run holds the data that the page shows at once: everything but the texts of the attempts. Times
 // are milliseconds since 1970, money is in micro-dollars, durations are milliseconds; a task is
 // named by its index. All texts are clean (see package safe).
 type Run struct {
-	V        int            `json:"v"`
-	Live     bool           `json:"live,omitempty"`     // served while the run is under way
-	Controls bool           `json:"controls,omitempty"` // the server takes answers, and ends the run
-	Now      int64          `json:"now"`                // time of this snapshot
-	ID       string         `json:"id"`
-	Name     string         `json:"name,omitempty"`
-	Request  string         `json:"request,omitempty"`
-	Plan     string         `json:"plan,omitempty"`
-	Agent    string         `json:"agent,omitempty"`
-	Schedule event.Schedule `json:"schedule,omitempty"`
-	Wavex    string         `json:"wavex,omitempty"`
+	Live     bool   `json:"live,omitempty"`     // served while the run is under way
+	Controls bool   `json:"controls,omitempty"` // the server takes answers, and ends the run
+	Now      int64  `json:"now"`                // time of this snapshot
+	ID       string `json:"id"`
+	Name     string `json:"name,omitempty"`
+	Plan     string `json:"plan,omitempty"`
+	Agent    string `json:"agent,omitempty"`
+	Wavex    string `json:"wavex,omitempty"`
 
 	Status      event.RunStatus `json:"status"`
-	ExitCode    event.ExitCode  `json:"exit"`
 	Reason      string          `json:"reason,omitempty"`
 	Advice      string          `json:"advice,omitempty"`
-	Limit       string          `json:"limit,omitempty"`
-	Breaker     string          `json:"breaker,omitempty"`
 	Verdict     string          `json:"verdict,omitempty"` // of a complete run: SHIP, MONITOR, RESEARCH
 	Risks       []string        `json:"risks,omitempty"`   // the reasons against a better one
 	Resume      string          `json:"resume,omitempty"`
@@ -149,7 +140,6 @@ type Review struct {
 	Passed   bool      `json:"passed"`
 	Score    float64   `json:"score"`
 	Experts  []string  `json:"experts,omitempty"`
-	Silent   []string  `json:"silent,omitempty"`
 	Findings []Finding `json:"findings,omitempty"`
 	Reason   string    `json:"words,omitempty"` // the reason if there is no review
 	Cost     int64     `json:"cost,omitempty"`
@@ -179,11 +169,9 @@ type Note struct {
 // wavex process works at the run.
 func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Run {
 	sum := report.Of(s, events).At(now, alive)
-	r := &Run{V: Version, Now: unixMilli(now), ID: textfmt.Line(sum.Run), Name: textfmt.Line(sum.Name),
+	r := &Run{Now: unixMilli(now), ID: textfmt.Line(sum.Run), Name: textfmt.Line(sum.Name),
 		Plan:  textfmt.Line(strings.TrimPrefix(sum.Plan, s.Config.Dir+"/")),
-		Agent: sum.Agent, Schedule: s.Config.Schedule, Status: sum.Status, ExitCode: sum.ExitCode,
-		Reason: textfmt.Line(sum.Reason),
-		Limit:  textfmt.Line(sum.Limit), Breaker: textfmt.Line(string(sum.Breaker)), Resume: textfmt.Line(sum.Resume),
+		Agent: sum.Agent, Status: sum.Status, Reason: textfmt.Line(sum.Reason), Resume: textfmt.Line(sum.Resume),
 		ResumeAt: unixMilli(sum.ResumeAt),
 		Cost:     int64(sum.Cost), CounselCost: int64(sum.CounselCost), Notional: sum.Notional, Iterations: sum.Iterations,
 		Tokens: tokenCounts(sum.Usage), Waves: sum.Waves, CurrentWave: sum.Wave}
@@ -192,9 +180,6 @@ func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Ru
 	}
 	if s.PauseUntil.After(now) && s.Ended == nil {
 		r.PausedUntil = unixMilli(s.PauseUntil)
-	}
-	if s.Plan != nil {
-		r.Request = textfmt.Multiline(s.Plan.Request, 8<<10)
 	}
 	if !sum.Limits.NoUSD {
 		b := int64(sum.Limits.USD)
@@ -288,8 +273,7 @@ func newList(s *scheduler.State, g report.Group) List {
 func newReview(b event.ReviewEnded) Review {
 	v := b.Review
 	out := Review{Number: b.N, Mode: string(b.Mode), Wave: b.Wave, Passed: b.Passed, Score: v.Score,
-		Experts: nonEmptyLines(v.Experts),
-		Silent:  nonEmptyLines(v.Silent), Reason: textfmt.Line(cmp.Or(v.Error, v.Nothing)), Cost: int64(v.Cost)}
+		Experts: nonEmptyLines(v.Experts), Reason: textfmt.Line(cmp.Or(v.Error, v.Nothing)), Cost: int64(v.Cost)}
 	for _, f := range v.Findings {
 		g := Finding{Severity: textfmt.Line(string(f.Severity)), Blocks: f.Blocks(), Location: textfmt.Line(f.File),
 			Text:     textfmt.Multiline(f.Text, maxOutput),

@@ -110,8 +110,7 @@ function attempt(a, last) {
   if (a.detail && !(a.checks || []).some((c) => !c.passed && c.output)) parts.push(h("div", {}, h("h4", {}, "Detail"), h("pre", { class: "wrap", tabindex: 0 }, a.detail)));
   if (a.report) parts.push(h("div", {}, h("h4", {}, "The agent's report, in its own words"), h("div", { class: "words" }, a.report.map(markup))));
   if (a.output) parts.push(h("div", {}, h("h4", {}, "Output"), h("pre", { tabindex: 0 }, a.output)));
-  if (a.diff) parts.push(fold(k + "diff", "Edits, as the agent's tools tell them", diff(a.diff)));
-  if (a.steps) parts.push(fold(k + "steps", "What the agent said and did", h("ol", { class: "steps" }, a.steps.map((x) => h("li", { class: (x.s ? "inner " : "") + (x.f ? "st-failed" : "") },
+  if (a.steps) parts.push(fold(k + "steps", "What the agent said and did, and its edits as its tools tell them", h("ol", { class: "steps" }, a.steps.map((x) => h("li", { class: (x.s ? "inner " : "") + (x.f ? "st-failed" : "") },
     x.e ? diff(x.x) : x.k === "tool" ? h("code", {}, x.x) : x.k === "answer" ? h("pre", { class: "wrap", tabindex: 0 }, x.x) : h("p", { class: "prose" }, x.x))))));
   if (a.prompt) parts.push(fold(k + "prompt", "Prompt", h("pre", { class: "wrap", tabindex: 0 }, a.prompt)));
   if (a.session || a.version || a.worker) parts.push(h("p", { class: "muted" }, [a.worker && "on " + a.worker, a.version && "claude " + a.version, a.session && "session " + a.session, a.priced && "cost from the " + a.priced].filter(Boolean).join(" · ")));
