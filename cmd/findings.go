@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -20,19 +19,6 @@ import (
 type interactiveJudge struct {
 	prompter *prompter
 	out      io.Writer
-}
-
-// checkInteractive refuses --interactive if no person could be asked, before anything is written.
-func (r *invocation) checkInteractive() error {
-	if !r.opts.interactive {
-		return nil
-	}
-	return cmp.Or(
-		usageIf(r.opts.output != "text", "--interactive asks a person, and --output json is for programs: take one of them"),
-		usageIf(r.opts.yes, "--interactive asks a person, and %s asks nothing: take one of them", r.opts.named("yes")),
-		usageIf(r.config.Mode != event.Interactive, "--interactive is --mode interactive: leave --mode yolo out"),
-		usageIf(!canPrompt(r.std),
-			"--interactive needs a terminal, and no variable CI; --mode interactive asks only where both hold"))
 }
 
 // findingJudge returns the judge of findings, or nil if no person is asked about them.

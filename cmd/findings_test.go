@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"wavex/counsel"
-	"wavex/internal/event"
 	"wavex/runner"
 )
 
@@ -65,25 +64,5 @@ func TestAPersonJudgesFindings(t *testing.T) {
 				t.Errorf("asked %q", w.asked)
 			}
 		})
-	}
-}
-
-func TestNobodyIsAskedWhereNobodySits(t *testing.T) {
-	t.Parallel()
-	for want, change := range map[string]func(*runOptions){"needs a terminal": func(*runOptions) {},
-		"--output json": func(o *runOptions) { o.output = "json" }, "--yes": func(o *runOptions) { o.yes = true },
-		"leave --mode yolo out": func(o *runOptions) { o.want.Mode = "yolo" }} {
-		o := &runOptions{interactive: true, settings: &settings{}, outputOptions: outputOptions{output: "text"}}
-		o.want.Mode = event.Interactive
-		change(o)
-		r := &invocation{opts: o, std: Stdio{Terminal: func() bool { return want != "needs a terminal" }}}
-		r.config = o.want
-		if err := r.checkInteractive(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
-	r := &invocation{opts: &runOptions{}, std: Stdio{Terminal: func() bool { return false }}}
-	if err := r.checkInteractive(); err != nil {
-		t.Error(err)
 	}
 }

@@ -32,7 +32,7 @@ func runFix(ctx context.Context, args []string, o *verifyOptions, std Stdio) err
 	inner := *o.run
 	inner.output = "text" // stdout is for the verification
 	f := fixer{out: std.Err}
-	if (o.run.interactive || o.run.want.Mode == event.Interactive) && canPrompt(std) {
+	if o.run.want.Mode == event.Interactive && canPrompt(std) {
 		std = std.buffered()
 		f.who = newPrompter(std)
 	}

@@ -12,10 +12,8 @@ import (
 // This file reports the end of a run to a CI system in the system's own form. It supports GitHub
 // Actions. On other systems, --report writes files.
 
-// reportsToGitHub reports whether the end of the run goes to GitHub Actions.
-func (r *invocation) reportsToGitHub() bool {
-	return r.opts.ci == "github" || r.opts.ci == "auto" && os.Getenv("GITHUB_ACTIONS") == "true"
-}
+// onGitHub reports whether this is a job of GitHub Actions.
+func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
 
 // reportToGitHub writes annotations to stderr, which the Actions runner reads like stdout. It appends
 // to the step's summary and outputs if the runner set files for them.

@@ -30,8 +30,8 @@ func newImport(std Stdio) *cobra.Command {
 		Short: "Turn another tool's plan into a wavex plan",
 		Long: `import reads a plan of another tool and writes it as a wavex plan in JSON:
 phase plans in markdown and JSON, prd.json, the steps of a state.json. The form
-is recognised by the content; docs/imports.md describes each. It lists the parts that a plan cannot hold, and every check in words, with
-their positions.
+is recognised by the content; docs/imports.md describes each. It lists the parts
+that a plan cannot hold, and every check in words, with their positions.
 
 run, check and graph read such files directly; import is for going on with the
 result. A wavex plan in YAML comes out as JSON.

@@ -87,7 +87,7 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err 
 	if r.prices, err = loadPrices(r.config.Prices); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(r.checkLimits(), r.checkInteractive(), r.checkRoster()); err != nil {
+	if err := errors.Join(r.checkLimits(), r.checkRoster()); err != nil {
 		return nil, err
 	}
 	if err := r.preflight(ctx); err != nil {
@@ -107,7 +107,7 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err 
 		// The CLI puts its session into the environment of every tool command (observed on claude 2.1.330).
 		OwnerSession: os.Getenv("CLAUDE_CODE_SESSION_ID"),
 		Agent:        r.agent, Prices: r.prices, Redactor: r.secrets, Watchdog: WatchdogArgv(), Wall: w,
-		Fleet: r.fleet, Grace: o.grace, AutoLearn: o.autoLearn,
+		Fleet: r.fleet, Grace: o.grace,
 		Webhooks: r.webhooks, WebhookSecret: os.Getenv(webhookSecretVar), AgreeToPlan: r.agreeToPlan(ctx),
 		Err: &r.notices, Notices: o.output == "text",
 	})
@@ -253,9 +253,6 @@ func (r *invocation) settle(past []event.Event, dir string) (old *event.Config, 
 func (r *invocation) configure(old *event.Config, dir string) (err error) {
 	o := r.opts
 	r.resume = old != nil
-	if o.interactive && !o.forced("mode") {
-		o.force("mode", event.Interactive)
-	}
 	r.config, err = resolveConfig(o, r.plan, dir, old)
 	if asked := o.want.Isolation; old != nil && o.forced("isolation") && asked != "auto" && asked != old.Isolation {
 		fmt.Fprintf(r.std.Err,
@@ -306,7 +303,7 @@ func unfinishedPlan(ctx context.Context, dir string) (path string, past []event.
 func (r *invocation) chooseRun(past []event.Event, dir string) (*event.Config, error) {
 	o, last := r.opts, runlog.Last(past)
 	if last == nil || last.Final() {
-		if o.resuming || o.resume {
+		if o.resuming {
 			return nil, usage("there is no unfinished run; start one with: wavex run %s", plan.ShellQuote(r.plan.Path))
 		}
 		return nil, nil
@@ -315,13 +312,12 @@ func (r *invocation) chooseRun(past []event.Event, dir string) (*event.Config, e
 	switch {
 	case o.fresh:
 		return nil, nil
-	case o.ifUnfinished == "fail" && !o.resume:
+	case o.ifUnfinished == "fail":
 		return nil, usage("run %s of %s is unfinished; continue it with: wavex resume, or start over with --fresh",
 			last.Config.Run, last.Plan)
-	case !same && !o.resuming && !o.resume:
-		return nil, usage(
-			"an unfinished run of another plan (%s) is here; --resume continues it with this plan, --fresh moves it aside",
-			last.Plan)
+	case !same && !o.resuming:
+		return nil, usage("an unfinished run of another plan (%s) is here; wavex resume %s continues it with this plan, "+
+			"--fresh moves it aside", last.Plan, plan.ShellQuote(r.plan.Path))
 	}
 	old, err := r.resumeOrFresh(past, last, dir)
 	if old != nil && same {

@@ -135,7 +135,7 @@ func parseReports(flag string, values []string) ([]reportFile, error) {
 // well but its report could not be written, a person must act, because a missing report is easily
 // overlooked.
 func (r *invocation) withReports(end error) error {
-	if len(r.reports) == 0 && !r.reportsToGitHub() {
+	if len(r.reports) == 0 && !onGitHub() {
 		return end
 	}
 	err := r.writeReports(end)
@@ -166,7 +166,7 @@ func (r *invocation) writeReports(end error) error {
 		sum.Status, sum.ExitCode = event.RunInterrupted, exitCodeOf(end)
 		sum.Reason = "wavex ended before the run did"
 	}
-	if r.reportsToGitHub() {
+	if onGitHub() {
 		if err := r.reportToGitHub(&sum); err != nil {
 			return err
 		}

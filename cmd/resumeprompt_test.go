@@ -128,7 +128,6 @@ func TestDoNotAsk(t *testing.T) {
 		"no terminal":   func(r *invocation) { r.std.Terminal = func() bool { return false } },
 		"no file":       func(r *invocation) { r.std.Terminal = nil },
 		"the command":   func(r *invocation) { r.opts.resuming = true },
-		"--resume":      func(r *invocation) { r.opts.resume = true },
 		"--output json": func(r *invocation) { r.opts.output = "json" },
 		"--if-unfinished resume": func(r *invocation) {
 			r.opts.origins["if-unfinished"] = origin{}

@@ -27,13 +27,11 @@ type runOptions struct {
 	agentOptions
 	outputOptions
 
-	resume       bool
 	fresh        bool
 	params       paramFlags
 	only         []string // tasks that the session is limited to, with their blockers; empty: all
 	ifUnfinished string
 	onSignal     string
-	interactive  bool
 	yes          bool
 	allowShort   bool
 	trust        bool
@@ -42,7 +40,6 @@ type runOptions struct {
 	track        string
 	taskList     string
 	shareList    bool
-	autoLearn    bool
 	gates        event.Gates // when to ask the user, by the shape of the request
 }
 
@@ -58,7 +55,6 @@ type outputOptions struct {
 	ascii    bool
 	status   bool
 	reports  []string // KIND=FILE
-	ci       string
 	webhooks []string // URL or slack=URL
 }
 
@@ -105,16 +101,12 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 			if o.planPath, err = planOrListPath(args, o.taskList); err != nil {
 				return err
 			}
-			if o.resume && o.fresh {
-				return usage("--resume continues the unfinished run and --fresh starts over: take one of them")
-			}
 			return runPlan(c.Context(), o, std)
 		},
 	}
 	runFlags(c, o)
 	f := c.Flags()
 	f.StringVar(&o.taskList, "task-list", "", "run this task list of Claude Code instead of a plan file")
-	f.BoolVar(&o.resume, "resume", false, "continue the unfinished run, even with another plan")
 	f.BoolVar(&o.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
 	f.StringArrayVar(&o.only, "only", nil, "run this task and its blockers, and nothing else (repeatable)")
 	choiceFlag(c, &o.ifUnfinished, "if-unfinished", "resume", []string{"resume", "fail"},
@@ -241,7 +233,6 @@ func reviewFlags(c *cobra.Command, o *runOptions) {
 		"reviews: light after each wave, thorough before the end")
 	f.Var(number(&want.ReviewRounds, 1), "max-review-rounds",
 		"maximum number of thorough reviews; then the run pauses with the remaining blockers")
-	f.BoolVar(&o.interactive, "interactive", false, "--mode interactive, and start only at a terminal")
 	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"},
 		"let a model judge criteria in prose; auto: if the plan needs an agent")
 	f.BoolVar(&want.AcceptAssumptions, "accept-assumptions", want.AcceptAssumptions,
@@ -253,10 +244,8 @@ func resultFlags(c *cobra.Command, o *runOptions) {
 	f.Var(delivery(&want.Deliver), "deliver", "how to deliver isolated work: auto, branch, ff, push, pr, or patch FILE")
 	f.BoolVar(&want.NoVerify, "no-verify", want.NoVerify, "commit isolated work without the repository's hooks")
 	f.StringVar(&o.track, "track", "", "tracking directory, or its slug (default: the one with the plan, see wavex init)")
-	f.BoolVar(&o.autoLearn, "auto-learn", false, "keep the run's proposed learnings without wavex learn --accept")
 	f.StringArrayVar(&o.reports, "report", nil,
 		"KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)")
-	choiceFlag(c, &o.ci, "ci", "auto", []string{"auto", "github", "off"}, "write annotations, step summary and outputs")
 	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL to notify of a breaker and of the end (repeatable)")
 }
 

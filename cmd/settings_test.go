@@ -241,7 +241,7 @@ func TestProjectCannotWiden(t *testing.T) {
 	for _, c := range []struct{ flag, value string }{
 		{"agent", "rehearse"}, {"claude", "./claude"}, {"yes", "true"}, {"trust", "true"},
 		{"webhook", "https://a.test/x"}, {"webhook", "[https://a.test/x]"},
-		{"no-verify", "true"}, {"accept-assumptions", "true"}, {"auto-learn", "true"}, {"prices", "p.json"},
+		{"no-verify", "true"}, {"accept-assumptions", "true"}, {"prices", "p.json"},
 		{"report", "html=a.html"}, {"report", "[json=a.json, html=../x]"}, {"track", "x"}, {"deliver", "patch x"},
 		{"deliver", "'  patch x'"}, {"scenario", "x"}, {"deliver", "push"},
 		{"deliver", "' pr '"},

@@ -213,14 +213,14 @@ const (
 
 // classes lists the flags of each class. docs/settings.md has the same table.
 var classes = map[class]string{
-	free: "ascii ci fail-fast output plain retry-session schedule status-block workflow",
+	free: "ascii fail-fast output plain retry-session schedule status-block workflow",
 	told: "allow-short budget counsel counsel-block counsel-threshold deliver grace " +
 		"isolation judge max-fix-rounds max-iterations max-retries max-review-rounds max-tokens mode on-signal parallel " +
 		"precheck review shape share-task-list wait-for-reset wall-clock wave-budget",
-	userOnly: "accept-assumptions agent auto-learn claude if-unfinished no-verify policy-allow policy-ask " +
+	userOnly: "accept-assumptions agent claude if-unfinished no-verify policy-allow policy-ask " +
 		"policy-ask-timeout policy-deny policy-edits policy-repeat prices report scenario sandbox sandbox-cache track " +
 		"trust webhook workers yes",
-	once: "accept-plan fix force fresh gaps interactive only params resume set spec-score task-list",
+	once: "accept-plan fix force fresh gaps only params set spec-score task-list",
 }
 
 // classOf returns the class of a flag, or "" if it has none: then no project may set it.

@@ -10,7 +10,7 @@ const (
 	AdviceRed          = `wavex verify --fix mends it; "once": true on a check that need not hold after its task`
 	AdviceUnproven     = "a check that fails without the work shows it; resume --accept-assumptions accepts it as it is"
 	AdvicePrecheck     = "resume asks again; --precheck off goes on without"
-	AdviceBlockers     = "mend them, or judge them with --interactive; resume reviews again"
+	AdviceBlockers     = "mend them, or judge them with --mode interactive; resume reviews again"
 	NoticeSubscription = "subscription login: dollars are notional, nobody is billed them, and they do not " +
 		"stop the run; --budget makes them"
 	NoticeDisputed = "claude %s said that an attempt cost %s; its tokens cost %s at list prices, which is counted, " +

@@ -3,7 +3,6 @@ package run
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -60,19 +59,12 @@ func (r *Session) addLearnings() error {
 	if len(found) == 0 {
 		return nil
 	}
-	perm := learn.Proposed
-	if r.opts.AutoLearn {
-		pending, perm = filepath.Join(userdata.ProjectDir(r.config.Dir), learn.FileName), learn.Shared
-	}
-	if err := learn.Add(pending, found, perm); err != nil {
+	if err := learn.Add(pending, found, learn.Proposed); err != nil {
 		return err
 	}
 	if r.opts.Notices {
-		what := "proposed; see and keep them with: wavex learn"
-		if r.opts.AutoLearn {
-			what = "kept in " + pending
-		}
-		fmt.Fprintf(r.opts.Err, "learnt: %s %s\n", report.Plural(len(found), "thing", "things"), what)
+		fmt.Fprintf(r.opts.Err, "learnt: %s proposed; see and keep them with: wavex learn\n",
+			report.Plural(len(found), "thing", "things"))
 	}
 	return nil
 }

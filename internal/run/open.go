@@ -48,9 +48,8 @@ type Options struct {
 	Wall     *wall.Wall       // around the agents' turns; nil: none
 	Fleet    Fleet            // closed with the session; nil: the core of wavex, which has none
 
-	Grace     time.Duration    // time before and between the steps of stopping an agent; 0: the runner's default
-	AutoLearn bool             // keep the lessons that the run proposes
-	Webhooks  []notify.Webhook // informed of an open breaker and of the end
+	Grace    time.Duration    // time before and between the steps of stopping an agent; 0: the runner's default
+	Webhooks []notify.Webhook // informed of an open breaker and of the end
 
 	WebhookSecret string // signs the messages to Hooks
 
