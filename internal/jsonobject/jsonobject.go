@@ -19,7 +19,6 @@ type Object []Field
 type Field struct {
 	Name  string
 	Value jsontext.Value
-	At    int // offset of the value in the parsed text; invalid after Set
 }
 
 var (
@@ -29,30 +28,29 @@ var (
 	ErrMore = errors.New("more than one JSON value")
 )
 
-// Parse reads an object. end is the offset after it, or after the text that follows it. With options
-// that allow repeated names, the last value counts. An error of the syntax is a
+// Parse reads an object. With options that allow repeated names, the last value counts. An error of the syntax is a
 // *jsontext.SyntacticError or io.ErrUnexpectedEOF.
-func Parse(src []byte, options ...jsontext.Options) (o Object, end int, err error) {
+func Parse(src []byte, options ...jsontext.Options) (o Object, err error) {
 	d := jsontext.NewDecoder(bytes.NewReader(src), options...)
 	open, err := d.ReadToken()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if open.Kind() != jsontext.KindBeginObject {
-		return nil, 0, ErrNotObject
+		return nil, ErrNotObject
 	}
 	known := map[string]int{}
 	for d.PeekKind() != jsontext.KindEndObject {
 		token, err := d.ReadToken()
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		name := token.String()
 		value, err := d.ReadValue()
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		f := Field{name, value.Clone(), int(d.InputOffset()) - len(value)}
+		f := Field{name, value.Clone()}
 		if i, twice := known[name]; twice {
 			o[i] = f
 			continue
@@ -61,15 +59,15 @@ func Parse(src []byte, options ...jsontext.Options) (o Object, end int, err erro
 		o = append(o, f)
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	switch _, err = d.ReadToken(); {
 	case err == nil:
-		return nil, int(d.InputOffset()), ErrMore
+		return nil, ErrMore
 	case !errors.Is(err, io.EOF):
-		return nil, 0, err
+		return nil, err
 	}
-	return o, int(d.InputOffset()), nil
+	return o, nil
 }
 
 // Index returns the place of a field, or -1.

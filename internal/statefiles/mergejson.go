@@ -19,8 +19,7 @@ var lenientJSON = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontex
 
 // members reads the members of an object in order. Of a repeated key the last value counts.
 func members(text []byte) (jsonobject.Object, error) {
-	o, _, err := jsonobject.Parse(text, lenientJSON...)
-	return o, err
+	return jsonobject.Parse(text, lenientJSON...)
 }
 
 // openKeys maps those top level keys of wavex for which it may have no value to a function that reports
