@@ -1,6 +1,5 @@
-// Command suite runs the tests of wavex for `make test`: the quick packages first, then the others, the
-// slowest first, and a smoke test with the real CLI. With -whole it runs every test, all cases of
-// each, with the race detector. It continues after a package fails, and ends with one line of counts.
+// Command suite runs the tests of wavex for `make test`: the packages, the slowest first, and a smoke test
+// with the real CLI. With -whole it runs every test, all cases of each, with the race detector. It continues after a package fails, and ends with one line of counts.
 package main
 
 import (
@@ -16,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"wavex/e2e/rig"
 )
@@ -36,22 +34,13 @@ const (
 const smoke = "^Test(ThreeWaves|LedgerMatchesCharges|ProtectedFilesAreDenied|AttemptResumes|LedgerOfAResumedRun|" +
 	"PanelAdvisesTheRetry|ReviewedToCompletion)$"
 
-// atOnce is the number of packages that run at once after the quick ones, and atOnceWhole with -whole. Most tests
+// atOnce is the number of packages that run at once, and atOnceWhole with -whole. Most tests
 // wait for processes, so they are more than the number of processors of a small machine.
 const atOnce, atOnceWhole = "3", "4"
 
-// quick lists the packages whose tests start no process and take a few seconds. slow lists those
-// that take the longest; they start first among the others, so that no processor is idle at the
-// end. endToEnd lists those whose tests run only with -whole.
+// slow lists the packages that take the longest; they start first, so that no processor is idle at the end.
+// endToEnd lists those whose tests run only with -whole.
 var (
-	quick = []string{
-		"wavex/budget", "wavex/dag", "wavex/internal/request/decompose", "wavex/internal/forecast",
-		"wavex/internal/inspect/scan",
-		"wavex/internal/request/score", "wavex/internal/journal", "wavex/internal/lazyregexp", "wavex/internal/learn",
-		"wavex/internal/plan", "wavex/internal/prompt", "wavex/internal/usererr", "wavex/internal/report",
-		"wavex/internal/secret", "wavex/internal/request/shape", "wavex/internal/transcript", "wavex/internal/textfmt",
-		"wavex/internal/safefile", "wavex/scheduler",
-	}
 	slow = []string{realCLI, "wavex/e2e/crash", "wavex/cmd", "wavex/internal/gitwork", "wavex/e2e/hostile",
 		"wavex/e2e/evidence", "wavex/internal/plan/convert", "wavex/e2e/page", "wavex/runner"}
 	endToEnd = []string{"wavex/e2e/ci", "wavex/e2e/crash", "wavex/e2e/docs", "wavex/e2e/evidence", "wavex/e2e/hostile",
@@ -95,18 +84,13 @@ func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
 		fmt.Fprintln(out, err) // the packages that need it fail
 	}
 	c := newTestCounter(out)
-	for _, g := range groups(strings.Fields(string(listed)), whole) {
-		began, before := time.Now(), c.cpu
-		err := c.run(ctx, ".", g.args, g.packages)
-		fmt.Fprintf(out, "== %s: %s, %.0f s of CPU\n", g.name, time.Since(began).Round(time.Second),
-			(c.cpu - before).Seconds())
-		if err != nil {
-			fmt.Fprintln(out, c)
-			return false, err
+	for _, args := range runs(strings.Fields(string(listed)), whole) {
+		if err = c.run(ctx, ".", args...); err != nil {
+			break
 		}
 	}
 	fmt.Fprintln(out, c)
-	return c.ok(os.Getenv("CI") != ""), nil
+	return c.ok(os.Getenv("CI") != ""), err
 }
 
 // shareWavex builds the wavex that all packages test, unless the environment names one. Its path is the same each
@@ -141,41 +125,16 @@ func missingTools(ctx context.Context) (missing []string) {
 	return missing
 }
 
-// group is a set of packages for one go test.
-type group struct {
-	name     string
-	args     []string
-	packages []string
-}
-
-// groups returns the packages in the order of their runs.
-func groups(packages []string, whole bool) []group {
+// runs returns the arguments of each go test.
+func runs(packages []string, whole bool) [][]string {
 	args := []string{"-timeout", packageTimeout, "-vet=off"} // make lint vets
-	if whole {
-		args = append(args, "-race", "-p", atOnceWhole)
-	}
-	first := group{name: "quick", args: args}
-	others := group{name: "others", args: append([]string{"-p", atOnce}, args...)}
-	leaves := func(p string) bool {
+	here := slices.DeleteFunc(slices.Clone(packages), func(p string) bool {
 		return p == benchmarks || !whole && (p == realCLI || slices.Contains(endToEnd, p))
+	})
+	rank := func(p string) int { return (slices.Index(slow, p) + len(slow) + 1) % (len(slow) + 1) }
+	slices.SortStableFunc(here, func(a, b string) int { return rank(a) - rank(b) })
+	if whole {
+		return [][]string{slices.Concat(args, []string{"-race", "-p", atOnceWhole}, here)}
 	}
-	for _, p := range slow {
-		if slices.Contains(packages, p) && !leaves(p) {
-			others.packages = append(others.packages, p)
-		}
-	}
-	for _, p := range packages {
-		switch {
-		case slices.Contains(slow, p), leaves(p):
-		case slices.Contains(quick, p):
-			first.packages = append(first.packages, p)
-		default:
-			others.packages = append(others.packages, p)
-		}
-	}
-	if whole { // with the race detector the quick ones compute while the slow ones wait
-		return []group{{name: "whole", args: args, packages: append(first.packages, others.packages...)}}
-	}
-	return []group{first, others,
-		{name: "smoke", args: append([]string{"-run", smoke}, args...), packages: []string{realCLI}}}
+	return [][]string{slices.Concat(args, []string{"-p", atOnce}, here), append(args, "-run", smoke, realCLI)}
 }
