@@ -61,7 +61,7 @@ func askGitHub(ctx context.Context, query string, vars map[string]string) (io.Re
 	if err != nil {
 		return nil, err
 	}
-	env := proc.EnvironPass(os.Environ(), []string{"GH_*", "GITHUB_*"}, map[string]string{"GH_PROMPT_DISABLED": "1"})
+	env := proc.Inherit(os.Environ(), []string{"GH_*", "GITHUB_*"}).With(map[string]string{"GH_PROMPT_DISABLED": "1"})
 	ctx, cancel := context.WithTimeout(ctx, githubLimit)
 	defer cancel()
 	var stderr bytes.Buffer

@@ -56,7 +56,7 @@ func (h *workerHost) look(ctx context.Context) error {
 	if c := doctor.Disk(h.opts.dir); c.Status == doctor.Fail {
 		return usererr.Blocked(errors.New(c.Text + "; " + c.Fix))
 	}
-	env := proc.EnvironPass(os.Environ(), h.opts.pass, nil)
+	env := proc.Inherit(os.Environ(), h.opts.pass).With(nil)
 	var err error
 	if h.agent, h.cli, err = cmd.FindAgent(ctx, h.opts.agent, h.opts.claude, h.opts.dir, env, h.std); err != nil {
 		return err

@@ -1,5 +1,6 @@
 // Command suite runs the tests of wavex for `make test`: the packages, the slowest first, and a smoke test
-// with the real CLI. With -whole it runs every test, all cases of each, with the race detector. It continues after a package fails, and ends with one line of counts.
+// with the real CLI. With -whole it runs every test, all cases of each, with the race detector. It continues
+// after a package fails, and ends with one line of counts.
 package main
 
 import (

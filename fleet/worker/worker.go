@@ -53,7 +53,7 @@ type Options struct {
 	Release string    // the version of wavex
 	Key     *wire.Key // seals the results on the git remote; nil: they are not sealed
 	Env     []string  // the environment of git, from which that of setups is made
-	Pass    []string  // further variables for setups, see proc.EnvironPass
+	Pass    []string  // further variables for setups, see proc.Inherit
 	Allow   []string  // prefixes of git remotes that requests may name, see CheckPrefix
 	Bypass  bool      // requests may ask for bypassPermissions
 	// Local returns the Runner that makes an attempt, with its Observe set to observe. dir is the .loop of the

@@ -37,7 +37,7 @@ type Options struct {
 	Push     bool       // the branch of the run is pushed: Open takes over work of the run that the remote has
 	Protect  []string   // branches that a delivery must not move, as path.Match patterns: "main", "release/*"
 	Env      []string   // the environment from which that of children is made
-	Pass     []string   // further variables for checks and setup: see proc.EnvironPass
+	Pass     []string   // further variables for checks and setup: see proc.Inherit
 	// CheckWrapper returns the proc.Spec.Wrapper of the checks in a working tree; nil: none.
 	CheckWrapper func(tree string) []string
 	Now          func() time.Time

@@ -28,11 +28,10 @@ type Cgroup struct {
 // there is no such hierarchy, or none that this process may change (most sessions of ordinary
 // users, containers without a delegated group).
 func NewCgroup(run string) (*Cgroup, error) {
-	dirs := cgroupDirs(run, os.Getpid())
-	if len(dirs) == 0 {
+	dir := cgroupDir(run, os.Getpid())
+	if dir == "" {
 		return nil, ErrUnsupported
 	}
-	dir := dirs[0]
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
@@ -59,14 +58,15 @@ func (e *Cgroup) Close(ctx context.Context) error {
 
 // RemoveOldCgroups ends all processes in the control groups that earlier processes made for the run, and
 // removes these groups. It does nothing if there are none.
-func RemoveOldCgroups(ctx context.Context, run string) (err error) {
-	for _, own := range cgroupDirs(run, os.Getpid()) {
-		list, lerr := os.ReadDir(filepath.Dir(own))
-		err = errors.Join(err, lerr)
-		for _, e := range list {
-			if strings.HasPrefix(e.Name(), cgroupPrefix(run)) && e.Name() != filepath.Base(own) {
-				err = errors.Join(err, killCgroup(ctx, filepath.Join(filepath.Dir(own), e.Name())))
-			}
+func RemoveOldCgroups(ctx context.Context, run string) error {
+	own := cgroupDir(run, os.Getpid())
+	if own == "" {
+		return nil
+	}
+	list, err := os.ReadDir(filepath.Dir(own))
+	for _, e := range list {
+		if strings.HasPrefix(e.Name(), cgroupPrefix(run)) && e.Name() != filepath.Base(own) {
+			err = errors.Join(err, killCgroup(ctx, filepath.Join(filepath.Dir(own), e.Name())))
 		}
 	}
 	return err
@@ -74,11 +74,11 @@ func RemoveOldCgroups(ctx context.Context, run string) (err error) {
 
 // removeCgroupOf is RemoveOldCgroups for the groups of one process. When a guard wakes, the next wavex may
 // already work on the same run, in its own group.
-func removeCgroupOf(ctx context.Context, run string, pid int) (err error) {
-	for _, dir := range cgroupDirs(run, pid) {
-		err = errors.Join(err, killCgroup(ctx, dir))
+func removeCgroupOf(ctx context.Context, run string, pid int) error {
+	if dir := cgroupDir(run, pid); dir != "" {
+		return killCgroup(ctx, dir)
 	}
-	return err
+	return nil
 }
 
 const (
@@ -86,29 +86,20 @@ const (
 	eventsFile = "cgroup.events"
 )
 
-// cgroupDirs returns the directories that the groups of a run's process may have: below our own group
-// in the unified hierarchy, and beside it, where an older wavex made groups. A nested wavex is in the group of the
-// outer one, and makes its own inside it.
-func cgroupDirs(run string, pid int) (dirs []string) {
-	name := cgroupPrefix(run) + strconv.Itoa(pid)
+// cgroupDir returns the directory of the group of a run's process, below our own group in the unified hierarchy; "" if
+// there is none. A nested wavex is in the group of the outer one, and makes its own inside it.
+func cgroupDir(run string, pid int) string {
 	own, err := os.ReadFile(procPath(os.Getpid(), "cgroup"))
 	if err != nil || run == "" || strings.ContainsAny(run, "/\x00") {
-		return nil
+		return ""
 	}
 	for line := range strings.Lines(string(own)) {
 		part := strings.SplitN(strings.TrimRight(line, "\n"), ":", 3)
-		if len(part) < 3 || part[1] != "" {
-			continue
-		}
-		switch mount := cgroupMount(); {
-		case mount == "":
-		case part[2] == "/":
-			dirs = append(dirs, filepath.Join(mount, name))
-		default:
-			dirs = append(dirs, filepath.Join(mount, part[2], name), filepath.Join(mount, part[2], "..", name))
+		if mount := cgroupMount(); len(part) == 3 && part[1] == "" && mount != "" {
+			return filepath.Join(mount, part[2], cgroupPrefix(run)+strconv.Itoa(pid))
 		}
 	}
-	return dirs
+	return ""
 }
 
 // cgroupPrefix returns the beginning of the names of a run's groups, before the pid of their wavex. It has the PID

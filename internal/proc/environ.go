@@ -15,15 +15,9 @@ import (
 // The variables that a program needs for its tools, its home, its network and the credentials of
 // the agent pass. Marks of a session that wavex itself may run in never pass, nor do variables
 // that are not listed. So a project's own secrets (tokens of the CI, a database's address) reach
-// neither agent nor checks, unless the user passes them with EnvironPass.
+// neither agent nor checks, unless the user passes them: see Inherit.
 func Environ(parent []string, add map[string]string) []string {
-	return EnvironPass(parent, nil, add)
-}
-
-// EnvironPass is Environ with more allowed names: "NAME", or "PREFIX*". It still refuses marks of
-// nesting; only add can set them.
-func EnvironPass(parent, pass []string, add map[string]string) []string {
-	return Inherit(parent, pass).With(add)
+	return Inherit(parent, nil).With(add)
 }
 
 // Inherited holds the variables that children may inherit from a parent's environment, computed
@@ -33,7 +27,8 @@ type Inherited struct {
 	fold bool     // names of variables are case-insensitive
 }
 
-// Inherit returns the variables of a parent's environment that pass by the rules of EnvironPass.
+// Inherit returns the variables of a parent's environment that pass by the rules of Environ. pass are more allowed
+// names: "NAME", or "PREFIX*". It still refuses marks of nesting; only With can set them.
 func Inherit(parent, pass []string) Inherited {
 	return inherit(parent, pass, runtime.GOOS == "windows")
 }
