@@ -1,7 +1,7 @@
 package rehearse
 
-// This file is the only place where the agent waits. While it waits, it answers control requests,
-// queues user turns and obeys signals.
+// This file is the only place where the agent waits. While it waits, it answers control requests and
+// obeys signals.
 
 import (
 	"context"
@@ -10,8 +10,7 @@ import (
 )
 
 // await waits for the timer or for done, whichever is not nil. If both are nil, it waits for the
-// next message or the end of the input. Meanwhile it answers control requests and queues user
-// turns.
+// next message or the end of the input. Meanwhile it answers control requests.
 func (a *agent) await(ctx context.Context, timer <-chan time.Time, done <-chan struct{}) error {
 	idle := timer == nil && done == nil
 	for {
@@ -46,7 +45,7 @@ func (a *agent) onMessage(m message) error {
 	case m.err != nil:
 		return inputError{m.err}
 	case m.Type == "user":
-		a.queue = append(a.queue, m)
+		a.prompted = true
 	case m.Type == "control_response":
 		a.answer = &m.Response
 	case m.Type == "control_request":
@@ -63,20 +62,12 @@ func (a *agent) answerControl(m message) {
 	l := controlLine{Type: "control_response"}
 	l.Response.Subtype, l.Response.ID = "success", m.RequestID
 	switch m.Request.Subtype {
-	case "interrupt", "set_model":
-	case "set_permission_mode":
-		l.Response.Response = map[string]string{"mode": m.Request.Mode}
+	case "interrupt":
 	case "initialize":
 		if a.hooks == nil { // a second one is ignored
 			a.hooks = m.Request.Hooks
 		}
-		l.Response.Response = map[string]any{
-			"commands": []any{}, "agents": []any{}, "output_style": "default", "available_output_styles": []string{"default"},
-			"models": []map[string]string{{"value": "default", "resolvedModel": modelAliases["default"],
-				"displayName": "Rehearsal"}},
-			"account": map[string]string{"tokenSource": "none", "apiKeySource": "none", "apiProvider": "wavex rehearsal"},
-			"pid":     os.Getpid(),
-		}
+		l.Response.Response = map[string]any{"pid": os.Getpid()}
 	default:
 		l.Response.Subtype, l.Response.Error = "error", "Unsupported control request subtype: "+m.Request.Subtype
 	}

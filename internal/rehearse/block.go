@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -231,7 +232,7 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 		for i, known := range Outcomes {
 			names[i] = string(known)
 		}
-		return fmt.Errorf("unknown outcome %q%s", text, suggest(string(text), names))
+		return fmt.Errorf("unknown outcome %q; known are %s", text, strings.Join(names, ", "))
 	}
 	*o = Outcome(text)
 	return nil

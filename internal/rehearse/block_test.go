@@ -24,8 +24,7 @@ var goodBlocks = []string{
 }
 
 var badBlocks = []struct{ text, path, says string }{
-	{`{"durat":"1s"}`, "/durat", `unknown key "durat"; did you mean "duration"?`},
-	{`{"zzzzzzzz":1}`, "/zzzzzzzz", `unknown key "zzzzzzzz"; known are duration, cost,`},
+	{`{"durat":"1s"}`, "/durat", `unknown key "durat"; known are duration, cost,`},
 	{`{"duration":5}`, "/duration", "must be string"},
 	{`{"duration":"soon"}`, "/duration", `"soon" is not a duration`},
 	{`{"duration":"-1s"}`, "/duration", `"-1s" is not a duration`},
@@ -35,16 +34,16 @@ var badBlocks = []struct{ text, path, says string }{
 	{`{"turns":1.5}`, "/turns", "not a whole number"},
 	{`{"turns":10001}`, "", "turns must be from 1 to 10000"},
 	{`{"runs":"x"}`, "/runs", "a string does not fit here"},
-	{`{"outcome":"stal"}`, "/outcome", `did you mean "stall"?`},
+	{`{"outcome":"stal"}`, "/outcome", `unknown outcome "stal"; known are ok, fail, `},
 	{`{"usage":{"input":-1}}`, "/usage/input", "not a whole number"},
-	{`{"usage":{"in":1}}`, "/usage/in", `did you mean "input"?`},
+	{`{"usage":{"in":1}}`, "/usage/in", `known are input, output,`},
 	{`{"deletes":["/etc/passwd"]}`, "/deletes/0", "must be relative and stay inside"},
 	{`{"writes":[{"content":"x"}]}`, "/writes/0", "a write needs a path"},
 	{`{"writes":[{"path":"a"}]}`, "/writes/0", "exactly one of content, append, from, replace and fill"},
 	{`{"writes":[{"path":"a","content":"","append":""}]}`, "/writes/0", "exactly one of"},
 	{`{"writes":[{"path":"a","replace":{"old":"","new":"x"}}]}`, "/writes/0", "old is empty"},
 	{`{"writes":[{"path":"a","content":"","mode":"rwx"}]}`, "/writes/0/mode", "octal"},
-	{`{"writes":[{"path":"a","contents":""}]}`, "/writes/0/contents", `did you mean "content"?`},
+	{`{"writes":[{"path":"a","contents":""}]}`, "/writes/0/contents", `known are path, content,`},
 	{`[]`, "", "a list does not fit here"},
 }
 
@@ -173,8 +172,8 @@ func TestLoadScenarioErrorPosition(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.json")
 	for text, says := range map[string]string{
-		"{\n  \"tasks\": {\n    \"T-001\": {\"outcom\": \"ok\"}\n}}": `:3:15: /tasks/T-001/outcom: unknown key "outcom"; did you mean "outcome"?`,
-		"{\n  \"task\": {}}": `:2:3: /task: unknown key "task"; did you mean "tasks"?`,
+		"{\n  \"tasks\": {\n    \"T-001\": {\"outcom\": \"ok\"}\n}}": `:3:15: /tasks/T-001/outcom: unknown key "outcom"; known are duration, `,
+		"{\n  \"task\": {}}": `:2:3: /task: unknown key "task"; known are $schema, note, default, tasks,`,
 		"{\"default\": {\n\"writes\": [\n{\"path\":\"a\"}]}}": `:3:1: /default/writes/0: the write of "a" needs exactly one of content, append, from, replace and fill`,
 		"{\"default\": {\n":                  `:2:1: /default: not valid JSON: unexpected EOF`,
 		"{\"tasks\":{\"A\":{},\n \"A\":{}}}": `:2:2: /tasks/A: not valid JSON: duplicate object member name`,

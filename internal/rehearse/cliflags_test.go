@@ -12,8 +12,8 @@ func TestFlags(t *testing.T) {
 	all := strings.Split(
 		"-p|--input-format|stream-json|--output-format|stream-json|--verbose|--session-id|33333333-3333-4333-8333-333333333333|"+
 			"--permission-mode|acceptEdits|--allowedTools|Bash(go test:*)|Edit|--disallowedTools|WebFetch|--max-budget-usd|0.5|--max-turns|30|--model|opus|"+
-			"--json-schema|{}|--system-prompt|-be brief|--append-system-prompt|x|--tools||--strict-mcp-config|--mcp-config|a.json|b.json|"+
-			"--setting-sources|user,project|--no-session-persistence|--fallback-model|sonnet,haiku|--agent|reviewer|--settings|{}|--effort|high|--add-dir|..", "|")
+			"--json-schema|{}|--system-prompt|-be brief|--append-system-prompt|x|--tools||--strict-mcp-config|--mcp-config|a.json|"+
+			"--setting-sources|user,project|--no-session-persistence|--fallback-model|sonnet,haiku|--agent|reviewer|--settings|{}", "|")
 	c, err := parseArgs(all)
 	if err != nil {
 		t.Fatal(err)
@@ -21,10 +21,8 @@ func TestFlags(t *testing.T) {
 	want(t, "tools", c.has("--tools") && c.value("--tools") == "", true)
 	want(t, "allowed", strings.Join(c.given["--allowedTools"], ","), "Bash(go test:*),Edit")
 	want(t, "system", c.value("--system-prompt"), "-be brief")
-	want(t, "mcp", len(c.given["--mcp-config"]), 2)
 	want(t, "cap", c.cap, 500_000)
 	want(t, "turns", c.turns, 30)
-	want(t, "prompt", c.prompt, "")
 }
 
 // The CLI's refusals: exit 1, the reason on stderr, nothing on stdout.
@@ -32,19 +30,11 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ args, says string }{
 		{"-p --nonsense-flag x", "error: unknown option '--nonsense-flag'"},
-		{"-p --verbos", "error: unknown option '--verbos'\n(Did you mean --verbose?)"},
-		{"-p -x", "error: unknown option '-x'"},
-		{"-p --permission-mode nonsense", "error: option '--permission-mode' argument 'nonsense' is invalid. Allowed choices are acceptEdits, auto, bypassPermissions, default, dontAsk, plan."},
+		{"-p words", "error: unknown option 'words'"},
 		{"-p --max-turns", "error: option '--max-turns <value>' argument missing"},
-		{"-p --tools --verbose", "error: option '--tools <values...>' argument missing"},
 		{"-p --max-budget-usd abc", "error: --max-budget-usd must be a positive number greater than 0"},
 		{"-p --max-budget-usd 0", "error: --max-budget-usd must be a positive number greater than 0"},
-		{"-p --json-schema {bad", "Error: --json-schema is not valid JSON"},
-		{"-p --session-id nope", "Error: Invalid session ID. Must be a valid UUID."},
 		{"-p --resume nope", "No conversation found with session ID: nope"},
-		{"-p --output-format stream-json", "Error: When using --print, --output-format=stream-json requires --verbose"},
-		{"-p --input-format stream-json", "Error: --input-format=stream-json requires output-format=stream-json."},
-		{"-p --dangerously-skip-permissions", "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"},
 		{"-p --permission-mode bypassPermissions",
 			"--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"},
 	} {
@@ -58,17 +48,22 @@ func TestRefusals(t *testing.T) {
 	r := newFixture(t, `{"duration":"0s"}`)
 	r.host.isRoot = true
 	r.env = append(r.env, "IS_SANDBOX=1")
-	want(t, "root in a sandbox", r.batch("hello", "-p", "--dangerously-skip-permissions").code, 0)
-	want(t, "an unreadable number of turns is no limit", r.batch("hello", "-p", "--max-turns", "abc").code, 0)
+	want(t, "root in a sandbox", r.batch(prompt, "-p", "--permission-mode", "bypassPermissions").code, 0)
+	want(t, "an unreadable number of turns is no limit", r.batch(prompt, "-p", "--max-turns", "abc").code, 0)
 	want(t, "version", r.batch("", "--version").out, "2.1.258 (wavex rehearsal)\n")
 }
 
 // The agent's own refusals contain advice.
 func TestBadAssignments(t *testing.T) {
 	t.Parallel()
+	known := ""
+	for _, o := range Outcomes {
+		known += ", " + string(o)
+	}
 	for block, says := range map[string]string{
-		`{"durat":"1s"}`:               `/durat: unknown key "durat"; did you mean "duration"?`,
-		`{"outcome":"stal"}`:           `/outcome: unknown outcome "stal"; did you mean "stall"?`,
+		`{"durat":"1s"}`: `/durat: unknown key "durat"; known are duration, cost, turns, report, model, writes, deletes, runs, outcome, ` +
+			`usage, structured, after, reset_in, linger, size, attempts`,
+		`{"outcome":"stal"}`:           `/outcome: unknown outcome "stal"; known are ` + known[2:],
 		`{"writes":[{"path":"../x"}]}`: `/writes/0/path: path "../x" must be relative and stay inside the working directory`,
 	} {
 		e := newFixture(t, block).batch(prompt, streaming...)
@@ -102,9 +97,6 @@ func TestSessions(t *testing.T) {
 	want(t, "first", r.batch(prompt, fresh...).result(t).Session, id)
 	want(t, "twice", r.batch(prompt, fresh...).stderr, "Error: Session ID "+id+" is already in use.\n")
 	want(t, "resumed", r.batch(prompt, resume...).result(t).Session, id)
-	if forked := r.batch(prompt, append([]string{"--fork-session"}, resume...)...).result(t).Session; forked == id {
-		t.Error("a fork has the id of its parent")
-	}
 	r.host.dir = t.TempDir()
 	want(t, "elsewhere", r.batch(prompt, resume...).code, 1)
 	if _, err := os.Stat(r.host.dir); err != nil {
@@ -114,7 +106,7 @@ func TestSessions(t *testing.T) {
 
 func FuzzFlags(f *testing.F) {
 	f.Add("-p --tools a b --verbose -- x")
-	f.Add("--resume --max-budget-usd=1")
+	f.Add("--resume --max-budget-usd 1")
 	f.Fuzz(func(t *testing.T, args string) {
 		c, err := parseArgs(strings.Split(args, " "))
 		if err == nil && c == nil || err != nil && err.Error() == "" {

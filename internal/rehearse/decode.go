@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -68,7 +67,7 @@ func decodeReason(sem *jsonv2.SemanticError) string {
 	switch {
 	case errors.Is(inner.Err, jsonv2.ErrUnknownName):
 		name := sem.JSONPointer.LastToken()
-		return fmt.Sprintf("unknown key %q%s", name, suggest(name, knownKeys(inner.GoType)))
+		return fmt.Sprintf("unknown key %q; known are %s", name, strings.Join(knownKeys(inner.GoType), ", "))
 	case inner.Err != nil:
 		return inner.Err.Error()
 	case inner.JSONKind != 0:
@@ -96,23 +95,6 @@ func knownKeys(t reflect.Type) []string {
 		}
 	}
 	return out
-}
-
-// suggest returns `; did you mean "x"?`, or the whole list if no name is similar.
-func suggest(got string, known []string) string {
-	best, dist := "", 4
-	for _, k := range known {
-		if d := levenshtein.ComputeDistance(strings.ToLower(got), k); d < dist {
-			best, dist = k, d
-		}
-	}
-	switch {
-	case best != "":
-		return fmt.Sprintf("; did you mean %q?", best)
-	case len(known) > 0:
-		return "; known are " + strings.Join(known, ", ")
-	}
-	return ""
 }
 
 // offsetOf returns the offset of the value at ptr, or, for a member, of its name. It returns 0 if

@@ -102,7 +102,7 @@ func (t *turn) applyOutcome(ctx context.Context) error {
 	case OverCap:
 		t.chargeRest()
 		t.tokensBefore = tokenLine{} // observed on the CLI: all zero
-		t.emitOverCap(t.responses)
+		t.emitOverCap()
 	case OverTurns:
 		t.chargeRest()
 		n := cmp.Or(t.cmd.turns, t.responses)
@@ -224,17 +224,12 @@ func (t *turn) emitNoise() {
 		`"text"`, "{}", `{"type":5}`, `{"type":"assistant"}`, `{"type":"assistant","message":"text"}`,
 		`{"type":"user","message":null}`,
 		`{"type":"wavex_unknown","subtype":"new","deep":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}"} {
-		if t.stream {
-			t.out.write([]byte(l + "\n"))
-		}
+		t.out.write([]byte(l + "\n"))
 	}
 }
 
 // emitBigLine prints a tool's result of the block's size in bytes, without holding it in memory.
 func (t *turn) emitBigLine(ctx context.Context) error {
-	if !t.stream {
-		return nil
-	}
 	const mark = "BIG-LINE"
 	act := action{id: t.newToolID(), tool: "Bash", input: map[string]string{"command": "cat big.log"}}
 	t.emitPart(t.newMessageID(), tokenLine{}, contentPart{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
@@ -263,9 +258,6 @@ func (t *turn) emitBigLine(ctx context.Context) error {
 func (t *turn) emitText(ctx context.Context, id string, used tokenLine, text string) error {
 	t.begin(id, used)
 	l := encodeLine(t.assistant(id, used, contentPart{Type: "text", Text: text}))
-	if !t.stream {
-		return nil
-	}
 	if t.b.Outcome != SplitUTF8 {
 		t.out.write(l)
 		return nil

@@ -86,25 +86,21 @@ type agent struct {
 	speed   float64
 	out     *outputPipe
 	stderr  io.Writer
-	stream  bool // lines of JSON, else only the end
 	session string
 	model   string
 
-	in    <-chan message // nil after the end of input
-	queue []message      // user turns that arrived during a turn
+	in       <-chan message // nil after the end of input
+	prompted bool           // the user message has arrived
 	// hooks are the callbacks that initialize registered, by event; answer is the last answer to one.
 	hooks  map[string][]callbacks
 	answer *callbackAnswer
 
-	turnsServed int // user turns so far
-	cost        budget.USD
-	models      map[string]modelLine
-	exitCode    int // exit code of the last result
+	cost     budget.USD
+	exitCode int // exit code of the result
 }
 
 func run(ctx context.Context, h host, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &agent{host: h, env: env, out: &outputPipe{w: stdout}, stderr: stderr, models: map[string]modelLine{},
-		session: h.newID()}
+	a := &agent{host: h, env: env, out: &outputPipe{w: stdout}, stderr: stderr, session: h.newID()}
 	if err := a.prepare(args); err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1
@@ -125,14 +121,10 @@ func run(ctx context.Context, h host, args, env []string, stdin io.Reader, stdou
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
-	if a.cmd.prompt != "" && !a.cmd.streams {
-		a.queue = append(a.queue, message{Type: "user"})
-	} else {
-		e := newStdinReader(stdin, a.cmd.streams)
-		defer e.close()
-		a.in = e.lines
-	}
-	return a.serve(ctx)
+	e := newStdinReader(stdin)
+	defer e.close()
+	a.in = e.lines
+	return a.exitCodeOf(a.serve(ctx))
 }
 
 // prepare reads flags, environment and assignment.
@@ -141,11 +133,9 @@ func (a *agent) prepare(args []string) error {
 	if a.cmd, err = parseArgs(args); err != nil {
 		return err
 	}
-	if a.isRoot && proc.Getenv(a.env, "IS_SANDBOX") != "1" &&
-		(a.cmd.has("--dangerously-skip-permissions") || a.cmd.value("--permission-mode") == "bypassPermissions") {
+	if a.isRoot && proc.Getenv(a.env, "IS_SANDBOX") != "1" && a.cmd.value("--permission-mode") == "bypassPermissions" {
 		return errors.New("--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons")
 	}
-	a.stream = a.cmd.value("--output-format") == "stream-json"
 	a.speed = 1
 	if s := proc.Getenv(a.env, SpeedVar); s != "" {
 		if a.speed, err = strconv.ParseFloat(s, 64); err != nil || !(a.speed > 0) || math.IsInf(a.speed, 0) {
@@ -178,40 +168,21 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// serve runs user turns until the input ends.
-func (a *agent) serve(ctx context.Context) int {
-	for {
-		err := a.nextTurn(ctx)
-		if err == nil {
-			err = a.runTurn(ctx)
-		}
-		if err == nil && a.out.err != nil {
-			err = exitError(1)
-		}
-		if err != nil {
-			return a.exitCodeOf(err)
-		}
-	}
-}
-
-// nextTurn waits for a user turn. At the end of the input it returns exit with the code of the last
-// result.
-func (a *agent) nextTurn(ctx context.Context) error {
-	for len(a.queue) == 0 {
-		if a.in == nil {
-			if a.turnsServed == 0 && !a.cmd.streams {
-				fmt.Fprintln(a.stderr, "Error: Input must be provided either through stdin or as a prompt argument when using --print")
-				return exitError(1)
-			}
-			return exitError(a.exitCode)
-		}
+// serve runs the turn of the user message, and waits for the end of the input. It never returns nil.
+func (a *agent) serve(ctx context.Context) error {
+	for ran := false; a.in != nil && a.out.err == nil; {
 		err := a.await(ctx, nil, nil)
+		if a.prompted && !ran {
+			ran, err = true, a.runTurn(ctx)
+		}
 		if err != nil && !errors.Is(err, errInterrupt) { // an interrupt without a turn is answered and forgotten
 			return err
 		}
 	}
-	a.queue = a.queue[1:]
-	return nil
+	if a.out.err != nil {
+		return exitError(1)
+	}
+	return exitError(a.exitCode)
 }
 
 // Reasons for which a turn stops early.
@@ -243,11 +214,7 @@ func (a *agent) exitCodeOf(err error) int {
 }
 
 // emit prints one line of the stream.
-func (a *agent) emit(v any) {
-	if a.stream {
-		a.out.write(encodeLine(v))
-	}
-}
+func (a *agent) emit(v any) { a.out.write(encodeLine(v)) }
 
 // hang reads nothing and prints nothing until SIGTERM, SIGINT or its time limit.
 func (a *agent) hang(ctx context.Context, b *Block) int {

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 )
@@ -77,35 +76,31 @@ func (t *turn) user(r toolResult) userLine {
 // newResultLine returns a result line with the fields that all result lines have.
 func (t *turn) newResultLine(subtype string) resultLine {
 	took := t.now().Sub(t.started).Milliseconds()
+	models := map[string]modelLine{}
+	if n := t.tokens; t.responses > 0 {
+		models[t.model] = modelLine{n.Input, n.Output, n.CacheRead, n.CacheWrite, t.cost.Float()}
+	}
 	return resultLine{Type: "result", Subtype: subtype, IsError: subtype != "success", Duration: took, API: took,
-		Turns: t.responses, Session: t.session, Cost: t.cost.Float(), Usage: t.tokens, Models: maps.Clone(t.models),
+		Turns: t.responses, Session: t.session, Cost: t.cost.Float(), Usage: t.tokens, Models: models,
 		Denials: append([]denialLine{}, t.denials...), UUID: t.newID()}
 }
 
-// emitResult prints the result in the chosen format and remembers the exit code.
+// emitResult prints the result and remembers the exit code.
 func (t *turn) emitResult(r resultLine) {
 	t.exitCode = 0
 	if r.IsError {
 		t.exitCode = 1
 	}
-	if t.cmd.value("--output-format") == "json" || t.stream {
-		t.out.write(encodeLine(r))
-		return
-	}
-	text := strings.Join(r.Errors, "\n")
-	if r.Result != nil {
-		text = *r.Result
-	}
-	t.out.write([]byte(text + "\n"))
+	t.emit(r)
 }
 
 // emitOverCap ends a turn as the CLI does when the cost has reached --max-budget-usd: usage lacks the
 // last response, modelUsage includes it.
-func (t *turn) emitOverCap(turns int64) {
+func (t *turn) emitOverCap() {
 	r := t.newResultLine("error_max_budget_usd")
 	limit := cmp.Or(t.cmd.value("--max-budget-usd"), strconv.FormatFloat(t.cost.Float(), 'f', -1, 64))
 	stop := "tool_use"
-	r.Turns, r.Usage, r.Stop = turns, t.tokensBefore, &stop
+	r.Usage, r.Stop = t.tokensBefore, &stop
 	r.Errors = []string{"Reached maximum budget ($" + limit + ")"}
 	t.emitResult(r)
 }

@@ -31,11 +31,10 @@ func (a *agent) claimSession(lost bool) error {
 				return missing
 			}
 		}
-		if !a.cmd.has("--fork-session") {
-			a.session = id
-			return nil
-		}
-	} else if id := a.cmd.value("--session-id"); id != "" {
+		a.session = id
+		return nil
+	}
+	if id := a.cmd.value("--session-id"); id != "" {
 		a.session = id
 	}
 	return a.saveSession()

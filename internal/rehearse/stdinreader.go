@@ -17,13 +17,11 @@ type message struct {
 	RequestID string `json:"request_id"`
 	Request   struct {
 		Subtype string                 `json:"subtype"`
-		Mode    string                 `json:"mode"`
 		Hooks   map[string][]callbacks `json:"hooks"`
 	} `json:"request"`
 	Response callbackAnswer `json:"response"`
 	Message  struct {
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
+		Role string `json:"role"`
 	} `json:"message"`
 	err error // the line could not be parsed
 }
@@ -36,24 +34,15 @@ type stdinReader struct {
 	in    io.Reader
 }
 
-// newStdinReader starts to read: lines of stream-json, or one prompt of plain text.
-func newStdinReader(in io.Reader, streams bool) *stdinReader {
+// newStdinReader starts to read.
+func newStdinReader(in io.Reader) *stdinReader {
 	e := &stdinReader{lines: make(chan message), quit: make(chan struct{}), in: in}
-	e.done.Go(func() {
-		defer close(e.lines)
-		if streams {
-			e.readLines()
-			return
-		}
-		text, err := io.ReadAll(in)
-		if err == nil && len(bytes.TrimSpace(text)) > 0 {
-			e.send(message{Type: "user"})
-		}
-	})
+	e.done.Go(e.readLines)
 	return e
 }
 
 func (e *stdinReader) readLines() {
+	defer close(e.lines)
 	r := bufio.NewReaderSize(e.in, 1<<16)
 	for {
 		line, err := r.ReadBytes('\n')

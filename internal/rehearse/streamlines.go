@@ -151,9 +151,9 @@ type resultLine struct {
 	Result     *string              `json:"result,omitempty"`
 	Stop       *string              `json:"stop_reason"`
 	Session    string               `json:"session_id"`
-	Cost       float64              `json:"total_cost_usd"` // of the process so far
-	Usage      tokenLine            `json:"usage"`          // of this turn
-	Models     map[string]modelLine `json:"modelUsage"`     // of the process so far
+	Cost       float64              `json:"total_cost_usd"`
+	Usage      tokenLine            `json:"usage"`
+	Models     map[string]modelLine `json:"modelUsage"`
 	Denials    []denialLine         `json:"permission_denials"`
 	Structured json.RawMessage      `json:"structured_output,omitempty"`
 	Terminal   string               `json:"terminal_reason,omitempty"`

@@ -37,8 +37,7 @@ type turn struct {
 
 // runTurn runs one user turn from the prompt to its result.
 func (a *agent) runTurn(ctx context.Context) error {
-	b := a.block.ForAttempt(max(a.task.Attempt, 1) + a.turnsServed)
-	a.turnsServed++
+	b := a.block.ForAttempt(a.task.Attempt)
 	given := cmp.Or(a.cmd.value("--model"), "default")
 	a.model = cmp.Or(b.Model, modelAliases[given], given)
 	t := &turn{agent: a, b: b, started: a.now()}
@@ -80,10 +79,6 @@ func (t *turn) run(ctx context.Context) error {
 	t.emit(initLine{Type: "system", Subtype: "init", Cwd: t.dir, Session: t.session, MCP: []string{},
 		Tools: []string{"Bash", "Edit", "Read", "Write"}, Model: t.model, Permission: mode, KeySource: "none",
 		Version: cliVersion, Rehearsal: true, UUID: t.newID()})
-	if t.cmd.cap > 0 && t.cost >= t.cmd.cap { // spent by an earlier turn of this process
-		t.emitOverCap(1)
-		return nil
-	}
 	if err := t.preamble(ctx); err != nil {
 		return err
 	}
@@ -118,7 +113,7 @@ func (t *turn) respond(ctx context.Context, i int) (over bool, err error) {
 	}
 	t.finish(used)
 	if t.cmd.cap > 0 && t.cost >= t.cmd.cap {
-		t.emitOverCap(t.responses)
+		t.emitOverCap()
 		return true, nil
 	}
 	for _, act := range t.steps[i] {
@@ -206,7 +201,7 @@ func (t *turn) emitReport(ctx context.Context, id string, used tokenLine) (over 
 		text = string(answer)
 	}
 	if t.cmd.cap > 0 && t.cost >= t.cmd.cap {
-		t.emitOverCap(t.responses)
+		t.emitOverCap()
 		return true, nil
 	}
 	return t.emitEnd(ctx, t.successLine(text, answer))
@@ -222,7 +217,7 @@ func (t *turn) reportText() string {
 	default:
 		b.WriteString("This was a rehearsal: no model was asked.\n")
 		if t.task.Task != "" {
-			fmt.Fprintf(&b, "%s, attempt %d.\n", t.task.Task, max(t.task.Attempt, 1)+t.turnsServed-1)
+			fmt.Fprintf(&b, "%s, attempt %d.\n", t.task.Task, max(t.task.Attempt, 1))
 		}
 		if len(t.notes) > 0 {
 			b.WriteString("Done: " + strings.Join(t.notes, ", ") + ".\n")
@@ -267,9 +262,6 @@ func (t *turn) charge() tokenLine {
 	t.responses++
 	t.tokensBefore, t.tokens = t.tokens, t.tokens.plus(used)
 	t.cost += budget.USD(share(cost))
-	m := t.models[t.model]
-	t.models[t.model] = modelLine{m.Input + used.Input, m.Output + used.Output, m.CacheRead + used.CacheRead,
-		m.CacheWrite + used.CacheWrite, (budget.FromFloat(m.CostUSD) + budget.USD(share(cost))).Float()}
 	return used
 }
 

@@ -22,20 +22,18 @@ func TestGolden(t *testing.T) {
 			{"path":"keep.txt","replace":{"old":"one","new":"two"}},{"path":"keep.txt","append":"three\n"},{"path":"copy.sh","from":"keep.txt","mode":"0755"}],
 			"runs":["cat a/new.txt","exit 3"],"report":"All written."}`, prompt,
 			[]string{"--model", "sonnet", "--permission-mode", "acceptEdits"}, 0},
-		{"two-turns", `{"duration":"0s","cost":0.01,"turns":3}`, prompt + prompt,
+		{"two-responses", `{"duration":"0s","cost":0.01,"turns":2}`, prompt,
 			[]string{"--session-id", "22222222-2222-4222-8222-222222222222"}, 0},
 		{"error-529", `{"duration":"0s","outcome":"error-529"}`, prompt, nil, 1},
 		{"limited", `{"duration":"0s","outcome":"limited"}`, prompt, nil, 1},
 		{"denial", `{"duration":"0s","cost":0.01,"outcome":"denial","runs":["git push"]}`, prompt, nil, 0},
-		{"over-cap", `{"duration":"0s","cost":0.04,"turns":4}`, prompt, []string{"--max-budget-usd=0.015"}, 1},
+		{"over-cap", `{"duration":"0s","cost":0.04,"turns":4}`, prompt, []string{"--max-budget-usd", "0.015"}, 1},
 		{"schema", `{"duration":"0s","cost":0.01}`, prompt, []string{"--json-schema",
 			`{"type":"object","required":["verdict"],"properties":{"verdict":{"enum":["pass","fail"]}}}`, "--tools", ""}, 0},
 		{"events", `{"duration":"0s","cost":0.02,"runs":["true"]}`, prompt,
 			[]string{"--include-partial-messages", "--json-schema", `{"enum":["pass"]}`}, 0},
 		{"control", `{"duration":"0s"}`, `{"type":"control_request","request_id":"b","request":{"subtype":"bogus"}}` +
-			"\n" + interrupt +
-			`{"type":"control_request","request_id":"m","request":{"subtype":"set_permission_mode","mode":"plan"}}` +
-			"\n", nil, 0},
+			"\n" + interrupt, nil, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -156,7 +154,7 @@ func inputOf(t *testing.T, e agentEnd, id string) int64 {
 }
 
 // As in the CLI, the cap is checked after each response, so at most one response exceeds it. It
-// also applies to the report and to later turns.
+// also applies to the report.
 func TestCap(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -179,12 +177,6 @@ func TestCap(t *testing.T) {
 			want(t, c.cap+" error", res.Errors[0], "Reached maximum budget ($"+c.cap+")")
 		}
 	}
-	r := newFixture(t, `{"duration":"0s","cost":0.04}`)
-	e := r.batch(prompt+prompt, append([]string{"--max-budget-usd", "0.04"}, streaming...)...)
-	rs := e.of("result")
-	want(t, "results", len(rs), 2)
-	want(t, "the second costs nothing", rs[1].Cost, 0.04)
-	want(t, "and ends at once", rs[1].Subtype, "error_max_budget_usd")
 }
 
 func TestMaxTurns(t *testing.T) {
@@ -245,21 +237,6 @@ func TestSilentBeforePrompt(t *testing.T) {
 		!strings.Contains(e.out, `"wavex_rehearsal":true`) {
 		t.Errorf("no init line first:\n%s", e.out)
 	}
-}
-
-func TestTextAndJSON(t *testing.T) {
-	t.Parallel()
-	r := newFixture(t, quick+`"report":"done\n---LOOP_STATUS---"}`)
-	want(t, "text", r.batch("hello", "-p").out, "done\n---LOOP_STATUS---\n")
-	want(t, "prompt in argv", r.batch("", "-p", "hello").out, "done\n---LOOP_STATUS---\n")
-	e := r.batch("hello", "-p", "--output-format", "json")
-	want(t, "lines", strings.Count(e.out, "\n"), 1)
-	want(t, "cost", e.result(t).Cost, 0.01)
-	e = r.batch("hello", "-p", "--output-format", "stream-json", "--verbose")
-	want(t, "result", e.result(t).Subtype, "success")
-	e = r.batch("", "-p")
-	want(t, "exit", e.code, 1)
-	want(t, "stderr", e.stderr, "Error: Input must be provided either through stdin or as a prompt argument when using --print\n")
 }
 
 func TestBadInput(t *testing.T) {
