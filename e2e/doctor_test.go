@@ -65,7 +65,9 @@ func TestSubscriptionIsNotional(t *testing.T) {
 		a := fileWriter(i)
 		inner := a.Then.Compute
 		then := fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
-			return inner(r).WithHeaders(fakeapi.RateLimitHeaders("allowed", "five_hour", reset))
+			reply := inner(r)
+			reply.Header = fakeapi.RateLimitHeaders("allowed", "five_hour", reset)
+			return reply
 		})
 		a.Then = &then
 		agents = append(agents, a)

@@ -126,7 +126,7 @@ func TestErrorsAndHeaders(t *testing.T) {
 	t.Parallel()
 	reset := time.Unix(1_900_000_000, 0)
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{
-		fakeapi.Fail(529, "busy").Times(2).WithHeaders(map[string]string{"Retry-After": "3"}),
+		{Status: 529, Message: "busy", Count: 2, Header: map[string]string{"Retry-After": "3"}},
 		fakeapi.UsageLimit("five_hour", reset),
 	}}}})
 	c := dial(t, srv)
@@ -154,7 +154,8 @@ func TestAgentsAnswerTheirOwn(t *testing.T) {
 	last := fakeapi.Text("again")
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{
 		{When: fakeapi.Prompt("Task: T-001"), Steps: []fakeapi.Reply{fakeapi.Text("one"), fakeapi.Text("two")}},
-		{When: fakeapi.All(fakeapi.Last("more"), fakeapi.System("/repo")), Steps: []fakeapi.Reply{fakeapi.Text("three")}},
+		{When: fakeapi.All(func(r *fakeapi.Request) bool { return r.LastUser() == "more" },
+			fakeapi.System("/repo")), Steps: []fakeapi.Reply{fakeapi.Text("three")}},
 		{Then: &last},
 		{When: fakeapi.Prompt("never"), Steps: nil},
 	}})
@@ -332,35 +333,6 @@ func TestRequestReadsToolResults(t *testing.T) {
 }
 
 // The cache serves whole marked parts from the start of the request, up to the first difference.
-func TestCachedBytes(t *testing.T) {
-	t.Parallel()
-	const mark = `,"cache_control":{"type":"ephemeral"}`
-	request := func(tool, system, one, two, marked string) *fakeapi.Request {
-		return &fakeapi.Request{Body: fmt.Appendf(nil, `{"tools":[{"name":%q}],"system":[{"text":"you"%s},{"text":%q%s}],
- "messages":[{"role":"user","content":[{"text":%q},{"text":%q%s}]},{"role":"user","content":"more"}]}`, tool, mark,
-			system, mark, one, two, marked)}
-	}
-	const you, sys, whole = 15 + 14, 15 + 14 + 14, 15 + 14 + 14 + 12 + 12
-	was := request("Bash", "sys", "1", "2", mark)
-	for _, tt := range []struct {
-		now     *fakeapi.Request
-		kept    int
-		differs string
-	}{
-		{was, whole, ""},
-		{request("Bash", "sys", "1", "2", ""), whole, ""}, // a mark is not a difference
-		{request("Read", "sys", "1", "2", mark), 0, "tool Read"},
-		{request("Bash", "SYS", "1", "2", mark), you, "system 1"},
-		{request("Bash", "sys", "x", "2", mark), sys, "message 0.0"},
-		{request("Bash", "sys", "1", "2, and more", mark), sys, "message 0.1"},
-		{&fakeapi.Request{Body: []byte("oops")}, 0, ""},
-	} {
-		if kept, differs := tt.now.CachedBytes(was); kept != tt.kept || differs != tt.differs {
-			t.Errorf("%s: %d bytes, then %q; want %d, %q", tt.now.Body, kept, differs, tt.kept, tt.differs)
-		}
-	}
-}
-
 func TestOtherEndpoints(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{})

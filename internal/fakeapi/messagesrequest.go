@@ -36,12 +36,11 @@ type ToolResult struct {
 }
 
 type message struct {
-	Model    string          `json:"model"`
-	Stream   bool            `json:"stream"`
-	System   content         `json:"system"`
-	Messages []turn          `json:"messages"`
-	Tools    []tool          `json:"tools"`
-	Metadata json.RawMessage `json:"metadata"`
+	Model    string  `json:"model"`
+	Stream   bool    `json:"stream"`
+	System   content `json:"system"`
+	Messages []turn  `json:"messages"`
+	Tools    []tool  `json:"tools"`
 }
 
 type turn struct {

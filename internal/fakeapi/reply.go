@@ -96,15 +96,6 @@ func (r Reply) CutAfter(n int) Reply { r.After, r.Cut = n, true; return r }
 // Times returns the reply for n requests.
 func (r Reply) Times(n int) Reply { r.Count = n; return r }
 
-// WithHeaders returns the reply with more headers.
-func (r Reply) WithHeaders(h map[string]string) Reply {
-	all := map[string]string{}
-	maps.Copy(all, r.Header)
-	maps.Copy(all, h)
-	r.Header = all
-	return r
-}
-
 // Tool is a tool_use block. A relative file_path is resolved against the CLI's working directory,
 // so that a script need not know it.
 type Tool struct {

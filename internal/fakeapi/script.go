@@ -14,11 +14,6 @@ func Prompt(part string) Match {
 	return func(r *Request) bool { return strings.Contains(r.FirstUser(), part) }
 }
 
-// Last returns a Match for requests whose last user message contains part.
-func Last(part string) Match {
-	return func(r *Request) bool { return strings.Contains(r.LastUser(), part) }
-}
-
 // System returns a Match for conversations whose system prompt contains part.
 func System(part string) Match {
 	return func(r *Request) bool { return strings.Contains(r.System(), part) }
