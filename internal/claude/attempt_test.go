@@ -804,3 +804,13 @@ func TestObservations(t *testing.T) {
 		t.Errorf("observed %q, want %q", got, want)
 	}
 }
+
+// An attempt whose cost would not be known does not begin.
+func TestNoPrices(t *testing.T) {
+	t.Parallel()
+	c := &conversation{agent: &Agent{}, transcript: &transcript{}}
+	c.run(t.Context())
+	if v := classifyTurn(c.end); v.Outcome != runner.Broken || v.Reason != errNoPrices.Error() {
+		t.Errorf("%s: %s", v.Outcome, v.Reason)
+	}
+}

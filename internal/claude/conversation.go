@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -51,11 +52,18 @@ type conversation struct {
 	exit          proc.Exit
 }
 
+// errNoPrices refuses a process whose cost would not be known.
+var errNoPrices = errors.New("the agent has no prices")
+
 // run starts the process, holds the conversation, and returns when the process and the reader have
 // ended.
 func (c *conversation) run(ctx context.Context) {
 	c.end = turnEnd{timeout: c.wall, idle: c.idle}
 	c.exit = proc.Exit{Code: -1, Contained: true}
+	if c.transcript.responses.prices == nil {
+		c.end.startErr = errNoPrices
+		return
+	}
 	out, err := c.agent.CreateLog(c.logDir, loop.StreamFile)
 	if err != nil {
 		c.end.startErr = err
