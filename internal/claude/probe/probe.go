@@ -80,9 +80,9 @@ type prober struct {
 const model = "claude-sonnet-4-5"
 
 // start starts a CLI process of a probe.
-func (b *prober) start(more ...string) (*cliProcess, error) {
+func (b *prober) start(ctx context.Context, more ...string) (*cliProcess, error) {
 	env := b.sandbox.environ(b.target.Env, b.target.Wrapper, b.api.URL())
-	return startProcess(b.target.Argv, env, b.sandbox.project,
+	return startProcess(ctx, b.target.Argv, env, b.sandbox.project,
 		append([]string{"--model", model, "--no-session-persistence", "--strict-mcp-config"}, more...)...)
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,8 +25,7 @@ const stopWait = 250 * time.Millisecond
 // memory.
 const lineMax = 1 << 20
 
-// linesMax bounds the lines that are kept of a process, so that endless output does not fill the
-// memory. A probe of the real CLI prints fewer than a thousand.
+// linesMax bounds the lines that are read of a process. A probe of the real CLI prints fewer than a thousand.
 const linesMax = 10_000
 
 // errNoisy ends the probe of such a program. Its statements stay unknown.
@@ -78,16 +76,15 @@ func (l line) turn() budget.USD {
 	return budget.FromFloat(sum)
 }
 
-func isResult(l line) bool { return l.Type == "result" }
-
 // cliProcess is a running CLI. It belongs to one goroutine.
 type cliProcess struct {
 	p         *proc.Process
-	lines     chan line     // closed at the end of the output
-	closed    chan struct{} // closed by stop: lines has no receiver any more
+	unwatch   func() bool // the end of the context ends the process no more
+	scan      *bufio.Scanner
 	stderr    proc.HeadBuffer
-	received  []line // all lines that await and end have received
-	strayLine string // the first line that is not JSON
+	lines     int     // received so far
+	finals    []int64 // the final output tokens of responses
+	strayLine string  // the first line that is not JSON
 }
 
 // ErrEnded means that the CLI ended before the expected line.
@@ -95,99 +92,57 @@ var ErrEnded = errors.New("it ended")
 
 var protocolFlags = []string{"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"}
 
-// startProcess starts the CLI with the common flags of all probes and more.
-func startProcess(argv, env []string, dir string, more ...string) (*cliProcess, error) {
-	t := &cliProcess{lines: make(chan line), closed: make(chan struct{}), stderr: proc.HeadBuffer{Max: 16 << 10}}
+// startProcess starts the CLI with the common flags of all probes and more. It ends with ctx.
+func startProcess(ctx context.Context, argv, env []string, dir string, more ...string) (*cliProcess, error) {
+	t := &cliProcess{stderr: proc.HeadBuffer{Max: 16 << 10}}
 	args := slices.Concat(argv, protocolFlags, more)
 	p, err := proc.Start(proc.Spec{Argv: args, Dir: dir, Env: env, Stdin: true, Stderr: &t.stderr})
 	if err != nil {
 		return nil, err
 	}
-	t.p = p
-	go t.read()
+	t.p, t.scan = p, bufio.NewScanner(p.Stdout)
+	t.scan.Buffer(nil, lineMax)
+	t.unwatch = context.AfterFunc(ctx, func() { p.Stop(stopWait) })
 	return t, nil
 }
 
-// read sends the lines to t.lines until the output ends.
-func (t *cliProcess) read() {
-	defer close(t.lines)
-	scan := bufio.NewScanner(t.p.Stdout)
-	scan.Buffer(nil, lineMax)
-	for scan.Scan() {
-		var l line
-		if json.Unmarshal(scan.Bytes(), &l) != nil {
-			l = line{Type: "odd", Subtype: firstLine(scan.Text())}
-		}
-		select {
-		case t.lines <- l:
-		case <-t.closed:
-			_, _ = io.Copy(io.Discard, t.p.Stdout) // the process is being stopped
-			return
-		}
-	}
-	_, _ = io.Copy(io.Discard, t.p.Stdout) // a line is too long: discard the rest
-}
-
-// await returns the next line that want accepts.
-func (t *cliProcess) await(ctx context.Context, want func(line) bool) (line, error) {
-	for {
-		select {
-		case l, more := <-t.lines:
-			if !more {
-				return line{}, t.endError()
-			}
-			if len(t.received) == linesMax {
-				return line{}, errNoisy
-			}
-			t.received = append(t.received, l)
-			if l.Type == "odd" && t.strayLine == "" {
-				t.strayLine = l.Subtype
-			}
-			if want(l) {
-				return l, nil
-			}
-		case <-ctx.Done():
-			return line{}, context.Cause(ctx)
-		}
-	}
-}
-
-// endError returns an error that says how the process ended.
-func (t *cliProcess) endError() error {
-	exit := t.p.Wait()
-	said := cmp.Or(firstLine(t.stderr.String()), t.strayLine)
-	if exit.Signal != "" {
-		return fmt.Errorf("%w by %s: %s", ErrEnded, exit.Signal, said)
-	}
-	return fmt.Errorf("%w with exit status %d: %s", ErrEnded, exit.Code, said)
-}
-
-// turn runs one turn and returns its result line. A process that does not read has usually ended, and its output says
-// why.
+// turn runs one turn and returns its result line.
 func (t *cliProcess) turn(ctx context.Context, prompt string) (line, error) {
 	data, err := json.Marshal(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": prompt}})
 	if err != nil {
 		return line{}, err
 	}
-	if _, err := t.p.Stdin.Write(append(data, '\n')); err != nil {
-		_, why := t.await(ctx, func(line) bool { return false })
-		return line{}, errors.Join(why, fmt.Errorf("writing to the CLI: %w", err))
+	_, _ = t.p.Stdin.Write(append(data, '\n')) // a process that does not read has usually ended, and its output says why
+	for t.scan.Scan() {
+		if t.lines++; t.lines > linesMax {
+			return line{}, errNoisy
+		}
+		var l line
+		switch err := json.Unmarshal(t.scan.Bytes(), &l); {
+		case err != nil:
+			t.strayLine = cmp.Or(t.strayLine, firstLine(t.scan.Text()))
+		case l.Type == "result":
+			return l, nil
+		case l.Type == "stream_event" && l.Event.Type == "message_delta":
+			t.finals = append(t.finals, l.Event.Usage.Output)
+		}
 	}
-	return t.await(ctx, isResult)
+	exit := t.p.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return line{}, err
+	}
+	said := cmp.Or(firstLine(t.stderr.String()), t.strayLine)
+	if exit.Signal != "" {
+		return line{}, fmt.Errorf("%w by %s: %s", ErrEnded, exit.Signal, said)
+	}
+	return line{}, fmt.Errorf("%w with exit status %d: %s", ErrEnded, exit.Code, said)
 }
 
-// stop ends the process and its descendants, and removes its socket. It may be called again.
+// stop ends the process and its descendants, and removes its socket.
 func (t *cliProcess) stop() {
-	select {
-	case <-t.closed:
-		return
-	default:
-		close(t.closed)
-	}
+	t.unwatch()
 	t.p.Stop(stopWait)
 	t.p.Wait()
-	for range t.lines { // until the reader has ended
-	}
 	_ = t.p.Stdin.Close()
 	// Observed on claude 2.1.330: each process has a socket there, and SIGKILL leaves it.
 	_ = os.Remove(filepath.Join("/tmp/cc-socks", strconv.Itoa(t.p.Pid())+".sock"))

@@ -13,7 +13,7 @@ import (
 
 // probeTurns runs two turns in one process like an attempt: tools with and without a rule, and a plain answer.
 func (b *prober) probeTurns(ctx context.Context) error {
-	t, err := b.start("--permission-mode", "acceptEdits", "--include-partial-messages",
+	t, err := b.start(ctx, "--permission-mode", "acceptEdits", "--include-partial-messages",
 		"--settings", `{"permissions":{"allow":["Bash(`+allowedCommand+`)"]}}`)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (b *prober) probeTurns(ctx context.Context) error {
 	if known {
 		b.checkCosts(first, toolCost, toolCost)
 	}
-	b.checkPartialUsage(t)
+	b.checkPartialUsage(t.finals)
 	last, err := t.turn(ctx, plainTurn.prompt())
 	if err == nil && known {
 		b.checkCosts(last, toolCost+plainCost, plainCost)
@@ -92,13 +92,7 @@ func dollars(u budget.USD) string {
 }
 
 // checkPartialUsage compares the token counts of the responses of toolTurn.
-func (b *prober) checkPartialUsage(t *cliProcess) {
-	var got []int64
-	for _, l := range t.received {
-		if l.Type == "stream_event" && l.Event.Type == "message_delta" {
-			got = append(got, l.Event.Usage.Output)
-		}
-	}
+func (b *prober) checkPartialUsage(got []int64) {
 	want := append(slices.Repeat([]int64{toolUse.Output}, toolCalls), wordsUse.Output)
 	if len(b.api.Messages(toolTurn.matches)) != len(want) {
 		return
@@ -109,7 +103,7 @@ func (b *prober) checkPartialUsage(t *cliProcess) {
 
 // probeCap runs a turn that would exceed its cap, in a process started like that of an expert.
 func (b *prober) probeCap(ctx context.Context) error {
-	t, err := b.start("--tools", "Read,Edit", "--disallowedTools", "Edit", "--system-prompt", "Answer with one word.",
+	t, err := b.start(ctx, "--tools", "Read,Edit", "--disallowedTools", "Edit", "--system-prompt", "Answer with one word.",
 		"--max-budget-usd", strconv.FormatFloat(capUSD.Float(), 'f', -1, 64))
 	if err != nil {
 		return err
