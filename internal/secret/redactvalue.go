@@ -1,9 +1,6 @@
 package secret
 
-import (
-	"reflect"
-	"slices"
-)
+import "reflect"
 
 // Value returns v with the secrets removed from every string in it, at any depth: fields,
 // elements, map values, raw bytes. Parts without secrets are shared with v, and parts with
@@ -38,8 +35,7 @@ func (r *Redactor) walk(v reflect.Value) (reflect.Value, bool) {
 	case reflect.Array:
 		return r.parts(v, v.Len(), reflect.Value.Index)
 	case reflect.Struct:
-		fields := r.fields(v.Type())
-		return r.parts(v, len(fields), func(v reflect.Value, i int) reflect.Value { return v.Field(fields[i]) })
+		return r.parts(v, v.NumField(), reflect.Value.Field)
 	case reflect.Map:
 		return r.entries(v)
 	case reflect.Pointer:
@@ -81,7 +77,11 @@ func (r *Redactor) parts(v reflect.Value, n int,
 	part func(v reflect.Value, i int) reflect.Value) (reflect.Value, bool) {
 	copied := false
 	for i := range n {
-		if e, changed := r.walk(part(v, i)); changed {
+		p := part(v, i)
+		if !p.CanInterface() {
+			continue // an unexported field
+		}
+		if e, changed := r.walk(p); changed {
 			if !copied {
 				v, copied = settableCopy(v), true
 			}
@@ -99,44 +99,4 @@ func settableCopy(v reflect.Value) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)
 	return c
-}
-
-// fields returns the indexes of the fields of a struct that may hold a text. It caches them,
-// because a large run asks thousands of times for the same few types.
-func (r *Redactor) fields(t reflect.Type) []int {
-	if known, ok := r.types.Load(t); ok {
-		return known.([]int)
-	}
-	var out []int
-	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() && mayHoldText(f.Type, nil) {
-			out = append(out, i)
-		}
-	}
-	r.types.Store(t, out)
-	return out
-}
-
-// mayHoldText reports whether a value of a type may hold a text where walk looks. within holds the
-// types of the callers: a recursive type holds a text only if another part of it does.
-func mayHoldText(t reflect.Type, within []reflect.Type) bool {
-	if slices.Contains(within, t) {
-		return false
-	}
-	within = append(within[:len(within):len(within)], t)
-	switch t.Kind() {
-	case reflect.String, reflect.Interface:
-		return true
-	case reflect.Slice:
-		return t.Elem().Kind() == reflect.Uint8 || mayHoldText(t.Elem(), within)
-	case reflect.Array, reflect.Map, reflect.Pointer:
-		return mayHoldText(t.Elem(), within)
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() && mayHoldText(f.Type, within) {
-				return true
-			}
-		}
-	}
-	return false
 }

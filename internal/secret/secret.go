@@ -9,14 +9,12 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"sync"
 )
 
 // Redactor replaces secrets with a note, as in "[redacted: GITHUB_TOKEN]". It is immutable and
 // safe for concurrent use. The nil Redactor changes nothing.
 type Redactor struct {
 	values []secretValue // longest first
-	types  sync.Map      // reflect.Type to []int: results of fields
 }
 
 // New returns a Redactor for the values of an environment ("NAME=value") and for the keys with a
