@@ -38,7 +38,6 @@ type Block struct {
 	After      *Count         `json:"after,omitzero"`      // responses before the outcome takes effect
 	ResetIn    *Duration      `json:"reset_in,omitzero"`   // limited, warning: time until the limit resets
 	Linger     *Duration      `json:"linger,omitzero"`     // maximum time of hangs and orphans
-	Size       *Count         `json:"size,omitzero"`       // big-line: bytes
 	Attempts   []Block        `json:"attempts,omitzero"`   // one for each attempt; the last one repeats
 }
 
@@ -174,9 +173,6 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText formats a duration.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
 // UnmarshalJSON parses dollars.
 func (d *Dollars) UnmarshalJSON(raw []byte) error {
 	v, err := strconv.ParseFloat(string(raw), 64)
@@ -185,11 +181,6 @@ func (d *Dollars) UnmarshalJSON(raw []byte) error {
 	}
 	*d = Dollars(budget.FromFloat(v))
 	return nil
-}
-
-// MarshalJSON formats dollars.
-func (d Dollars) MarshalJSON() ([]byte, error) {
-	return strconv.AppendFloat(nil, budget.USD(d).Float(), 'f', -1, 64), nil
 }
 
 // UnmarshalJSON parses a count.
@@ -221,9 +212,6 @@ func (m *Mode) UnmarshalText(text []byte) error {
 	*m = Mode(v)
 	return nil
 }
-
-// MarshalText formats an octal mode.
-func (m Mode) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%04o", uint32(m)), nil }
 
 // UnmarshalText parses an outcome.
 func (o *Outcome) UnmarshalText(text []byte) error {

@@ -62,7 +62,7 @@ func TestBadAssignments(t *testing.T) {
 	}
 	for block, says := range map[string]string{
 		`{"durat":"1s"}`: `/durat: unknown key "durat"; known are duration, cost, turns, report, model, writes, deletes, runs, outcome, ` +
-			`usage, structured, after, reset_in, linger, size, attempts`,
+			`usage, structured, after, reset_in, linger, attempts`,
 		`{"outcome":"stal"}`:           `/outcome: unknown outcome "stal"; known are ` + known[2:],
 		`{"writes":[{"path":"../x"}]}`: `/writes/0/path: path "../x" must be relative and stay inside the working directory`,
 	} {

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // apiFailure describes how the CLI reports that the API refused a request (2.1.258).
@@ -74,16 +73,13 @@ func (t *turn) outcomeAfter() int {
 }
 
 // preamble prints the lines between the init line and the first response.
-func (t *turn) preamble(ctx context.Context) error {
+func (t *turn) preamble() {
 	switch t.b.Outcome {
 	case Warning:
 		t.emitRateLimit("allowed_warning")
 	case Garbage:
 		t.emitNoise()
-	case BigLine:
-		return t.emitBigLine(ctx)
 	}
-	return nil
 }
 
 // applyOutcome replaces the rest of the turn.
@@ -226,54 +222,4 @@ func (t *turn) emitNoise() {
 		`{"type":"wavex_unknown","subtype":"new","deep":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}"} {
 		t.out.write([]byte(l + "\n"))
 	}
-}
-
-// emitBigLine prints a tool's result of the block's size in bytes, without holding it in memory.
-func (t *turn) emitBigLine(ctx context.Context) error {
-	const mark = "BIG-LINE"
-	act := action{id: t.newToolID(), tool: "Bash", input: map[string]string{"command": "cat big.log"}}
-	t.emitPart(t.newMessageID(), tokenLine{}, contentPart{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
-	if _, err := t.ask(ctx, "PreToolUse", act, nil); err != nil {
-		return err
-	}
-	whole := encodeLine(t.user(toolResult{Tool: act.id, Type: "tool_result", Content: mark}))
-	head, tail, _ := strings.Cut(string(whole), mark)
-	left := int(valueOr(t.b.Size, 50<<20)) - len(head) - len(tail)
-	t.out.write([]byte(head))
-	chunk := []byte(strings.Repeat("0123456789abcdef", 4096))
-	for left > 0 && t.out.err == nil {
-		n := min(left, len(chunk))
-		t.out.write(chunk[:n])
-		left -= n
-	}
-	t.out.write([]byte(tail))
-	if ctx.Err() != nil {
-		return errTerm
-	}
-	return nil
-}
-
-// emitText prints the last message. With split-utf8, it cuts every character of several bytes and
-// prints the second half later.
-func (t *turn) emitText(ctx context.Context, id string, used tokenLine, text string) error {
-	t.begin(id, used)
-	l := encodeLine(t.assistant(id, used, contentPart{Type: "text", Text: text}))
-	if t.b.Outcome != SplitUTF8 {
-		t.out.write(l)
-		return nil
-	}
-	start := 0
-	for i := 0; i < len(l); {
-		_, size := utf8.DecodeRune(l[i:])
-		if size > 1 {
-			t.out.write(l[start : i+1])
-			start = i + 1
-			if err := t.pause(ctx, 2*time.Millisecond); err != nil {
-				return err
-			}
-		}
-		i += size
-	}
-	t.out.write(l[start:])
-	return nil
 }

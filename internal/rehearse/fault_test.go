@@ -6,7 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 )
 
 // quick is the start of every block here: no waiting.
@@ -39,21 +38,6 @@ var faults = map[Outcome]struct {
 		if last := e.out[strings.LastIndex(e.out, "\n")+1:]; !strings.HasPrefix(last, `{"type":"result"`) {
 			t.Errorf("the last line is not a cut result: %q", last)
 		}
-	}},
-	SplitUTF8: {look: func(t *testing.T, e agentEnd, _ *fixture) {
-		if r := e.result(t); !utf8.ValidString(e.out) || !strings.Contains(r.Result, "漢") {
-			t.Error("the pieces do not make characters")
-		}
-	}},
-	BigLine: {more: `"size":200000,`, look: func(t *testing.T, e agentEnd, _ *fixture) {
-		long := 0
-		for l := range strings.Lines(e.out) {
-			long = max(long, len(l))
-		}
-		want(t, "longest line", long, 200_000)
-		_, bad := e.lines()
-		want(t, "unreadable lines", bad, 0)
-		e.result(t)
 	}},
 	Garbage: {look: func(t *testing.T, e agentEnd, _ *fixture) {
 		if _, bad := e.lines(); bad < 10 {

@@ -13,8 +13,6 @@ const (
 	Stall                Outcome = "stall"                  // goes silent mid-turn; an interrupt works
 	HangAfterResult      Outcome = "hang-after-result"      // does not exit when stdin closes
 	Truncated            Outcome = "truncated"              // the result line is cut
-	SplitUTF8            Outcome = "split-utf8"             // characters arrive in pieces
-	BigLine              Outcome = "big-line"               // one line of Size bytes
 	Garbage              Outcome = "garbage"                // noise between the lines
 	GarbageOnly          Outcome = "garbage-only"           // only noise
 	Error400             Outcome = "error-400"              //
@@ -42,7 +40,7 @@ const (
 )
 
 // Outcomes lists all outcomes, in the order of docs/rehearsal.md.
-var Outcomes = [...]Outcome{OK, Fail, HangAtStart, Stall, HangAfterResult, Truncated, SplitUTF8, BigLine, Garbage,
+var Outcomes = [...]Outcome{OK, Fail, HangAtStart, Stall, HangAfterResult, Truncated, Garbage,
 	GarbageOnly, Error400, Error401, Error403, Error429, Error500, Error529, Credit, Refusal, Limited, Warning, Denial,
 	OverTurns, OverCap, IgnoreSigterm, Orphan, OrphanStdout, Exit137, NoResult, ResultTwice, DiesBeforePrompt,
 	InterruptedLooksGood, LostSession}

@@ -79,9 +79,7 @@ func (t *turn) run(ctx context.Context) error {
 	t.emit(initLine{Type: "system", Subtype: "init", Cwd: t.dir, Session: t.session, MCP: []string{},
 		Tools: []string{"Bash", "Edit", "Read", "Write"}, Model: t.model, Permission: mode, KeySource: "none",
 		Version: cliVersion, Rehearsal: true, UUID: t.newID()})
-	if err := t.preamble(ctx); err != nil {
-		return err
-	}
+	t.preamble()
 	for i := range t.steps {
 		if t.b.Outcome.endsTurn() && i == t.outcomeAfter() {
 			return t.applyOutcome(ctx)
@@ -193,9 +191,7 @@ func (t *turn) emitReport(ctx context.Context, id string, used tokenLine) (over 
 	}
 	text := t.reportText()
 	if answer == nil {
-		if err := t.emitText(ctx, id, used, text); err != nil {
-			return false, err
-		}
+		t.emitPart(id, used, contentPart{Type: "text", Text: text})
 		t.finish(used)
 	} else {
 		text = string(answer)
@@ -228,9 +224,6 @@ func (t *turn) reportText() string {
 	}
 	for _, f := range t.failed {
 		b.WriteString("\nNot done: " + f)
-	}
-	if t.b.Outcome == SplitUTF8 {
-		b.WriteString("\nIn pieces: " + strings.Repeat("é 漢 🙂 ", 5))
 	}
 	if !strings.Contains(b.String(), "---LOOP_STATUS---") {
 		next := "none"
