@@ -60,7 +60,7 @@ func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stde
 			select {} // wait for delivery of the signal
 		},
 		startOrphan: func(env []string, life time.Duration, stdout bool) error {
-			return leaveOrphan(args, env, life, stdout)
+			return leaveOrphan(dir, args, env, life, stdout)
 		},
 	}
 	return run(ctx, h, args, env, stdin, stdout, stderr)

@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"wavex/internal/proc"
 )
 
 // orphanFlag is the hidden argument that makes Main an orphan.
@@ -16,10 +18,7 @@ const orphanFlag = "--rehearse-orphan"
 
 // leaveOrphan starts the orphan and does not wait for it. args are those of this process; the words
 // before them in os.Args are the agent's program.
-//
-// It uses os.StartProcess instead of internal/proc on purpose: that package leaves no process
-// behind, but here one must survive.
-func leaveOrphan(args, env []string, life time.Duration, holdOut bool) error {
+func leaveOrphan(dir string, args, env []string, life time.Duration, holdOut bool) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -28,21 +27,17 @@ func leaveOrphan(args, env []string, life time.Duration, holdOut bool) error {
 	if n := len(os.Args) - len(args); n > 1 {
 		argv = append(argv, os.Args[1:n]...)
 	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	out, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	defer null.Close()
-	files := []*os.File{null, null, null}
+	defer out.Close()
 	if holdOut {
-		files[1] = os.Stdout
+		out = os.Stdout
 	}
-	p, err := os.StartProcess(self, append(argv, orphanFlag, life.String()), &os.ProcAttr{Env: env, Files: files,
-		Sys: detached()})
-	if err != nil {
-		return err
-	}
-	return p.Release()
+	_, err = proc.Start(proc.Spec{Argv: append(argv, orphanFlag, life.String()), Dir: dir, Env: env,
+		Combined: out, Detached: true})
+	return err
 }
 
 // orphanMain sleeps and ignores every signal that can be ignored.
