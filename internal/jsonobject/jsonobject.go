@@ -19,6 +19,7 @@ type Object []Field
 type Field struct {
 	Name  string
 	Value jsontext.Value
+	At    int // offset of the value in the parsed text; invalid after Set
 }
 
 var (
@@ -28,29 +29,30 @@ var (
 	ErrMore = errors.New("more than one JSON value")
 )
 
-// Parse reads an object. With options that allow repeated names, the last value counts. An error of the syntax is a
+// Parse reads an object. end is the offset after it, or after the text that follows it. With options
+// that allow repeated names, the last value counts. An error of the syntax is a
 // *jsontext.SyntacticError or io.ErrUnexpectedEOF.
-func Parse(src []byte, options ...jsontext.Options) (o Object, err error) {
+func Parse(src []byte, options ...jsontext.Options) (o Object, end int, err error) {
 	d := jsontext.NewDecoder(bytes.NewReader(src), options...)
 	open, err := d.ReadToken()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if open.Kind() != jsontext.KindBeginObject {
-		return nil, ErrNotObject
+		return nil, 0, ErrNotObject
 	}
 	known := map[string]int{}
 	for d.PeekKind() != jsontext.KindEndObject {
 		token, err := d.ReadToken()
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		name := token.String()
 		value, err := d.ReadValue()
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		f := Field{name, value.Clone()}
+		f := Field{name, value.Clone(), int(d.InputOffset()) - len(value)}
 		if i, twice := known[name]; twice {
 			o[i] = f
 			continue
@@ -59,15 +61,15 @@ func Parse(src []byte, options ...jsontext.Options) (o Object, err error) {
 		o = append(o, f)
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	switch _, err = d.ReadToken(); {
 	case err == nil:
-		return nil, ErrMore
+		return nil, int(d.InputOffset()), ErrMore
 	case !errors.Is(err, io.EOF):
-		return nil, err
+		return nil, 0, err
 	}
-	return o, nil
+	return o, int(d.InputOffset()), nil
 }
 
 // Index returns the place of a field, or -1.

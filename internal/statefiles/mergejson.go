@@ -19,7 +19,8 @@ var lenientJSON = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontex
 
 // members reads the members of an object in order. Of a repeated key the last value counts.
 func members(text []byte) (jsonobject.Object, error) {
-	return jsonobject.Parse(text, lenientJSON...)
+	o, _, err := jsonobject.Parse(text, lenientJSON...)
+	return o, err
 }
 
 // openKeys maps those top level keys of wavex for which it may have no value to a function that reports

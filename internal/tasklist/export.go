@@ -76,7 +76,7 @@ func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte, request 
 	}
 	var defaults jsonobject.Object
 	if len(file.Defaults) > 0 {
-		if defaults, err = parseObject(file.Defaults); err != nil {
+		if defaults, err = parseObject(file.Defaults, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -120,7 +120,7 @@ func (l *List) Exported(ctx context.Context, request, run string) (map[string]st
 
 // exportTask converts a task of a plan to a list task without edges.
 func exportTask(p *plan.Plan, i int, src json.RawMessage, defaults jsonobject.Object) (*Task, error) {
-	o, err := parseObject(src)
+	o, err := parseObject(src, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func exportTask(p *plan.Plan, i int, src json.RawMessage, defaults jsonobject.Ob
 		case "id", "subject", "description", "activeForm", "blockedBy", "addBlockedBy", "depends", "depends_on", "dependsOn",
 			"dependencies":
 		case "metadata":
-			if t.Metadata, err = parseObject(m.Value); err != nil {
+			if t.Metadata, err = parseObject(m.Value, 0); err != nil {
 				return nil, err
 			}
 		case "prompt":

@@ -196,7 +196,7 @@ func (l *List) readOnce(id string) (*Task, error) {
 	t, err := parse(id, src)
 	var m *FileError
 	if errors.As(err, &m) {
-		m.ID, m.File = id, file
+		m.ID, m.File, m.Src = id, file, src
 	}
 	return t, err
 }

@@ -4,8 +4,10 @@ package tasklist
 // plan checks; the diagnostics refer to the task's own file. It runs nothing.
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,7 +69,7 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 		}
 		o, wrong := t.planTask(edges[t.ID])
 		if wrong != nil {
-			wrong.File = l.file(t.ID)
+			wrong.File, wrong.Src = l.file(t.ID), t.src
 			ds = append(ds, wrong.diagnostic())
 		}
 		out = append(out, o.Value()...)
@@ -99,8 +101,10 @@ func (l *List) inProgressWarning(t *Task) plan.Diagnostic {
 	if t.Owner != "" {
 		who = source.Quote(t.Owner)
 	}
-	return plan.Diagnostic{Severity: plan.SeverityWarning, Code: plan.CodeGuessed, File: l.file(t.ID), Path: "status",
+	d := plan.Diagnostic{Severity: plan.SeverityWarning, Code: plan.CodeGuessed, File: l.file(t.ID), Path: "status",
 		Message: fmt.Sprintf("task %s is in progress already: %s may be at work on it; the run starts it anew", t.ID, who)}
+	d.Line, d.Column = position(t.src, t.offset("status"))
+	return d
 }
 
 // isPartOf reports whether a task is part of the plan for a run.
@@ -168,18 +172,19 @@ func (t *Task) planTask(blockers []string) (o jsonobject.Object, wrong *FileErro
 		o.Set("blockedBy", quoteJSONList(blockers))
 	}
 	if v := t.Metadata.Get(metaFields); v != nil {
-		more, err := parseObject(v)
+		at := t.offset("metadata", metaFields)
+		more, err := parseObject(v, at)
 		if err != nil {
-			return o, &FileError{Code: plan.CodeWrongType,
+			return o, &FileError{At: at, Code: plan.CodeWrongType,
 				Text: "metadata.wavex must be an object with fields of a plan's task"}
 		}
 		for _, m := range more {
 			if m.Name == "foreach" {
-				return o, &FileError{Code: plan.CodeConflict,
+				return o, &FileError{At: m.At, Code: plan.CodeConflict,
 					Text: "a task list has no place for a list (foreach); run the task by a plan file"}
 			}
 			if o.Get(m.Name) != nil || m.Name == "metadata" {
-				return o, &FileError{Code: plan.CodeConflict,
+				return o, &FileError{At: m.At, Code: plan.CodeConflict,
 					Text: fmt.Sprintf("the task has %s already; remove it from metadata.wavex", source.Quote(m.Name))}
 			}
 			o.Set(m.Name, m.Value)
@@ -211,17 +216,50 @@ func (l *List) relocate(d plan.Diagnostic, tasks []*Task) plan.Diagnostic {
 	d.File, d.Path = l.file(t.ID), strings.TrimPrefix(rest, ".")
 	name, _, _ := strings.Cut(strings.Trim(d.Path, `["]`), "[")
 	name, _, _ = strings.Cut(name, ".")
-	if fields, err := parseObject(t.Metadata.Get(metaFields)); err == nil && fields.Get(name) != nil {
-		d.Path = "metadata.wavex." + d.Path
+	at := t.offset(name)
+	if at == 0 && t.Metadata.Get(metaFields) != nil {
+		if at = t.offset("metadata", metaFields, name); at != 0 {
+			d.Path = "metadata.wavex." + d.Path
+		}
 	}
+	d.Line, d.Column = position(t.src, at)
 	return d
 }
 
-// diagnostic returns the mistake for people.
+// offset returns the offset in the file of the value at path; 0 if there is none.
+func (t *Task) offset(path ...string) int {
+	o, at := t.raw, 0
+	for i, name := range path {
+		k := o.Index(name)
+		if k < 0 {
+			return 0
+		}
+		at = o[k].At
+		if i == len(path)-1 {
+			break
+		}
+		var err error
+		if o, err = parseObject(o[k].Value, at); err != nil {
+			return at
+		}
+	}
+	return at
+}
+
+// diagnostic returns the mistake with its position.
 func (e *FileError) diagnostic() plan.Diagnostic {
 	d := plan.Diagnostic{Severity: plan.SeverityError, Code: e.Code, Message: e.Text, File: e.File}
 	if e.MaybePartial {
 		d.Message += "; Claude Code does not show this task, so mend the file or remove it"
 	}
+	if filepath.IsAbs(e.File) && e.Src != nil {
+		d.Line, d.Column = position(e.Src, e.At)
+	}
 	return d
+}
+
+// position returns the line and the column (in bytes), both from 1.
+func position(src []byte, at int) (line, column int) {
+	at = min(at, len(src))
+	return 1 + bytes.Count(src[:at], []byte("\n")), at - bytes.LastIndexByte(src[:at], '\n')
 }

@@ -42,12 +42,15 @@ type Task struct {
 	Metadata    jsonobject.Object
 
 	raw jsonobject.Object // the whole file, with unknown fields
+	src []byte
 }
 
-// FileError is a mistake in a task's file. The CLI does not show such a task.
+// FileError is a mistake in a task's file and its position. The CLI does not show such a task.
 type FileError struct {
 	ID   string // of the task, by the name of the file
 	File string // absolute
+	Src  []byte
+	At   int    // offset in bytes
 	Code string // of package plan's diagnostics
 	Text string
 	// MaybePartial means that the file may be half written: it is not JSON.
@@ -69,11 +72,11 @@ func parse(id string, src []byte) (*Task, error) {
 	case len(bytes.TrimSpace(src)) == 0:
 		return nil, &FileError{Code: "syntax", Text: "the file is empty", MaybePartial: true}
 	}
-	raw, err := parseObject(src)
+	raw, err := parseObject(src, 0)
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{ID: id, raw: raw}
+	t := &Task{ID: id, raw: raw, src: src}
 	read := fieldReader{source: raw}
 	own := read.text("id", true)
 	t.Subject, t.Description = read.text("subject", true), read.text("description", true)
@@ -84,11 +87,11 @@ func parse(id string, src []byte) (*Task, error) {
 	switch t.Status {
 	case Pending, InProgress, Completed:
 	default:
-		read.fail("bad-value", fmt.Sprintf(
+		read.fail("status", "bad-value", fmt.Sprintf(
 			"status %s is none that Claude Code knows; write pending, in_progress or completed", source.Quote(string(t.Status))))
 	}
 	if own != id {
-		read.fail("bad-id", fmt.Sprintf(
+		read.fail("id", "bad-id", fmt.Sprintf(
 			"the id is %s and the file is %s.json: Claude Code goes by the file; make them agree", source.Quote(own), id))
 	}
 	if read.err != nil {
@@ -103,9 +106,16 @@ type fieldReader struct {
 	err    error
 }
 
-func (f *fieldReader) fail(code, text string) {
+func (f *fieldReader) offset(name string) int {
+	if i := f.source.Index(name); i >= 0 {
+		return f.source[i].At
+	}
+	return 0
+}
+
+func (f *fieldReader) fail(name, code, text string) {
 	if f.err == nil {
-		f.err = &FileError{Code: code, Text: text}
+		f.err = &FileError{At: f.offset(name), Code: code, Text: text}
 	}
 }
 
@@ -114,10 +124,10 @@ func (f *fieldReader) text(name string, needed bool) string {
 	var s string
 	switch {
 	case v == nil && needed:
-		f.fail("missing-field", fmt.Sprintf("the task has no %s, so Claude Code does not show it; add it", name))
+		f.fail(name, "missing-field", fmt.Sprintf("the task has no %s, so Claude Code does not show it; add it", name))
 	case v == nil:
 	case v.Kind() != '"':
-		f.fail("wrong-type", name+" must be a string; Claude Code does not show the task as it is")
+		f.fail(name, "wrong-type", name+" must be a string; Claude Code does not show the task as it is")
 	default:
 		_ = json.Unmarshal(v, &s) // valid: it was read as a value
 	}
@@ -132,7 +142,7 @@ func (f *fieldReader) list(name string) []string {
 	}
 	var list []string
 	if v.Kind() != '[' || json.Unmarshal(v, &list) != nil {
-		f.fail("wrong-type", name+` must be a list of task ids in quotes, like ["1", "2"]`)
+		f.fail(name, "wrong-type", name+` must be a list of task ids in quotes, like ["1", "2"]`)
 	}
 	return list
 }
@@ -143,10 +153,10 @@ func (f *fieldReader) object(name string) jsonobject.Object {
 		return nil
 	}
 	if v.Kind() != '{' {
-		f.fail("wrong-type", name+" must be an object; Claude Code does not show the task as it is")
+		f.fail(name, "wrong-type", name+" must be an object; Claude Code does not show the task as it is")
 		return nil
 	}
-	o, err := parseObject(v)
+	o, err := parseObject(v, f.offset(name))
 	if err != nil && f.err == nil {
 		f.err = err
 	}

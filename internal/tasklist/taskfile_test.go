@@ -69,37 +69,39 @@ func TestNoTasks(t *testing.T) {
 	mega := strings.Repeat("x", 10<<20)
 	for name, c := range map[string]struct {
 		text, code, says string
+		at               string // the position of the mistake is the start of this text
 		half             bool
 	}{
-		"empty":             {"", "syntax", "empty", true},
-		"blank":             {" \n", "syntax", "empty", true},
-		"half":              {`{"id":"1","subj`, "syntax", "in the middle", true},
-		"new over old":      {pending("1", "") + `ks":[]}`, "syntax", "", true},
-		"two":               {pending("1", "") + pending("1", ""), "syntax", "more after the end", true},
-		"list":              {`[]`, "wrong-type", "object", false},
-		"bom":               {"\ufeff" + pending("1", ""), "encoding", "byte order mark", false},
-		"utf-16":            {"\xff\xfe{\x00", "syntax", "no JSON", true},
-		"utf-8":             {pending("1", ",\"x\":\"\xff\""), "syntax", "UTF-8", true},
-		"nul":               {pending("1", ",\"x\":\"\x00\""), "syntax", "no JSON", true},
-		"nuls":              {strings.Repeat("\x00", 1000), "syntax", "no JSON", true},
-		"deep":              {pending("1", `,"x":`+strings.Repeat("[", 1<<20)), "syntax", "no JSON", true},
-		"long line":         {pending("1", `,"x":"`+mega+`"`), "too-large", "4 MB", false},
-		"twice":             {pending("1", `,"status":"completed"`), "syntax", "duplicate", true},
-		"a long name twice": {pending("1", `,"`+mega[:1<<20]+`":1,"`+mega[:1<<20]+`":2`), "syntax", "duplicate", true},
-		"failed":            {strings.Replace(pending("1", ""), "pending", "failed", 1), "bad-value", `"failed"`, false},
+		"empty":             {"", "syntax", "empty", "", true},
+		"blank":             {" \n", "syntax", "empty", "", true},
+		"half":              {`{"id":"1","subj`, "syntax", "in the middle", "", true},
+		"new over old":      {pending("1", "") + `ks":[]}`, "syntax", "", `ks":[]}`, true},
+		"two":               {pending("1", "") + pending("1", ""), "syntax", "more after the end", "", true},
+		"list":              {`[]`, "wrong-type", "object", "", false},
+		"bom":               {"\ufeff" + pending("1", ""), "encoding", "byte order mark", "", false},
+		"utf-16":            {"\xff\xfe{\x00", "syntax", "no JSON", "", true},
+		"utf-8":             {pending("1", ",\"x\":\"\xff\""), "syntax", "UTF-8", "", true},
+		"nul":               {pending("1", ",\"x\":\"\x00\""), "syntax", "no JSON", "", true},
+		"nuls":              {strings.Repeat("\x00", 1000), "syntax", "no JSON", "", true},
+		"deep":              {pending("1", `,"x":`+strings.Repeat("[", 1<<20)), "syntax", "no JSON", "", true},
+		"long line":         {pending("1", `,"x":"`+mega+`"`), "too-large", "4 MB", "", false},
+		"twice":             {pending("1", `,"status":"completed"`), "syntax", "duplicate", "", true},
+		"a long name twice": {pending("1", `,"`+mega[:1<<20]+`":1,"`+mega[:1<<20]+`":2`), "syntax", "duplicate", "", true},
+		"failed": {strings.Replace(pending("1", ""), "pending", "failed", 1), "bad-value", `"failed"`,
+			`"failed"`, false},
 		"a long status": {strings.Replace(pending("1", ""), "pending", strings.Repeat("x", 1<<20), 1), "bad-value",
-			`xxx..."`, false},
-		"number": {strings.Replace(pending("1", ""), `"id":"1"`, `"id":1`, 1), "wrong-type",
-			"id must be a string", false},
-		"other id":       {pending("2", ""), "bad-id", "1.json", false},
-		"no id":          {`{"subject":"x","description":"","status":"pending"}`, "missing-field", "no id", false},
-		"no description": {`{"id":"1","subject":"x","status":"pending"}`, "missing-field", "no description", false},
-		"owner null":     {pending("1", `,"owner":null`), "wrong-type", "owner", false},
+			`xxx..."`, "", false},
+		"number": {strings.Replace(pending("1", ""), `"id":"1"`, `"id":1`, 1), "wrong-type", "id must be a string",
+			`1,"subject`, false},
+		"other id":       {pending("2", ""), "bad-id", "1.json", `"2"`, false},
+		"no id":          {`{"subject":"x","description":"","status":"pending"}`, "missing-field", "no id", "", false},
+		"no description": {`{"id":"1","subject":"x","status":"pending"}`, "missing-field", "no description", "", false},
+		"owner null":     {pending("1", `,"owner":null`), "wrong-type", "owner", "", false},
 		"blocks no list": {`{"id":"1","subject":"x","description":"","status":"pending","blocks":"2"}`, "wrong-type",
-			"blocks", false},
+			"blocks", `"2"}`, false},
 		"blocks of numbers": {`{"id":"1","subject":"x","description":"","status":"pending","blocks":[2]}`, "wrong-type",
-			"blocks", false},
-		"metadata": {pending("1", `,"metadata":[]`), "wrong-type", "metadata", false},
+			"blocks", `[2]`, false},
+		"metadata": {pending("1", `,"metadata":[]`), "wrong-type", "metadata", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +110,8 @@ func TestNoTasks(t *testing.T) {
 			if !errors.As(err, &m) {
 				t.Fatalf("accepted: %+v %v", task, err)
 			}
-			if m.Code != c.code || !strings.Contains(m.Text, c.says) || m.MaybePartial != c.half || len(m.Text) > 1000 {
+			if m.Code != c.code || !strings.Contains(m.Text, c.says) || m.MaybePartial != c.half || c.at != "" &&
+				m.At != strings.Index(c.text, c.at) || len(m.Text) > 1000 {
 				t.Errorf("got %+v", m)
 			}
 		})
@@ -133,7 +136,7 @@ func FuzzTask(f *testing.F) {
 		task, err := parse("3", src)
 		if err != nil {
 			var m *FileError
-			if !errors.As(err, &m) || m.Code == "" || m.Text == "" {
+			if !errors.As(err, &m) || m.At < 0 || m.At > len(src) || m.Code == "" || m.Text == "" {
 				t.Fatalf("%#v", err)
 			}
 			return
