@@ -35,22 +35,16 @@ func findTask(p *plan.Plan, id string) (string, error) {
 	if i, ok := p.Lookup(id); ok {
 		return p.Tasks[i].ID, nil
 	}
-	var near, ids []string
+	var ids []string
 	for i := range p.Tasks {
 		own := p.Tasks[i].ID
 		if strings.EqualFold(own, id) || report.DisplayID(own) == report.DisplayID(id) {
 			return own, nil
 		}
 		ids = append(ids, own)
-		if len(near) < 5 && strings.Contains(strings.ToLower(own), strings.ToLower(id)) {
-			near = append(near, textfmt.Line(own))
-		}
 	}
 	if g := p.Group(id); g != nil {
 		return "", groupError(p, g)
-	}
-	if len(near) > 0 {
-		return "", usage("there is no task %s; there is %s", textfmt.Line(id), strings.Join(near, ", "))
 	}
 	return "", usage("there is no task %s in %s; wavex graph lists them%s", textfmt.Line(id), p.Path,
 		plan.DidYouMean(id, ids))

@@ -134,6 +134,8 @@ var removed = map[string]string{
 	"--counsel-holdout":   "each stuck task has its panel; leave it out",
 	"report --counsel":    "each report says how often advice was followed by a pass; leave it out",
 	"--counsel-via":       "experts are asked with the claude CLI; leave it out",
+	"install --project":   "these are the settings that wavex hook install changes; leave it out",
+	"new --yes":           "new asks nothing; leave it out",
 	"--interactive":       "give --mode interactive",
 	"--resume":            "give: wavex resume PLAN",
 	"--auto-learn":        "give wavex learn --accept all after the run",

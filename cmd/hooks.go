@@ -21,7 +21,7 @@ import (
 )
 
 type hooksOptions struct {
-	user, project, uninstall bool
+	user, uninstall bool
 }
 
 func newHookInstall(std Stdio) *cobra.Command {
@@ -40,14 +40,10 @@ Exit status: 0 done, 2 settings that cannot be edited.`,
 		Example: "  wavex hook install\n  wavex hook install --user\n  wavex hook install --uninstall",
 		Args:    noArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
-			if o.user && o.project {
-				return usage("--user and --project are two places: take one of them")
-			}
 			return installHooks(o, std)
 		},
 	}
 	f := install.Flags()
-	f.BoolVar(&o.project, "project", false, "this project's settings (the default)")
 	f.BoolVar(&o.user, "user", false, "the user's settings, for all projects")
 	f.BoolVar(&o.uninstall, "uninstall", false, "remove the hooks")
 	return install
