@@ -46,9 +46,9 @@ func newDoctor(std Stdio) *cobra.Command {
 		Short: "Look whether a run could start here, and what is missing",
 		Long: `doctor looks at what a run needs: the claude CLI and its version, how it is
 logged in (which variables and files there are, never what is in them), whether
-permissions may be bypassed, git, disk, memory, the run lock, the task list, and
-the plan itself when one is given. It starts nothing that costs and changes
-nothing. --probe tries everything that wavex relies on of the CLI against a
+permissions may be bypassed, git, disk, memory, the run lock, and the plan
+itself when one is given. It starts nothing that costs and changes nothing.
+--probe tries everything that wavex relies on of the CLI against a
 scripted API of its own, which costs nothing, and asks the model one question,
 for a cent at most in most cases. run looks at the CLI, its login and its
 permissions by itself.
@@ -202,7 +202,7 @@ func (d *diagnosis) report(ctx context.Context) doctorReport {
 	checks = append(checks, d.planChecks...)
 	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerTimeout), doctor.Disk(d.dir),
 		doctor.Memory(FreeMemory(), d.parallel()),
-		doctor.Lock(loop.In(d.dir)), d.journal(), doctor.TaskList(d.env))
+		doctor.Lock(loop.In(d.dir)), d.journal())
 	checks = append(checks, workers...)
 	switch d.opts.run.want.Sandbox.Mode {
 	case event.SandboxAuto:

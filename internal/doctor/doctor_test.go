@@ -204,22 +204,6 @@ func TestBypass(t *testing.T) {
 	is(t, Bypass([]string{"a"}, false, nil), Warn, "bypassed by a")
 }
 
-func TestTaskList(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	env := []string{"CLAUDE_CONFIG_DIR=" + filepath.Join(dir, "a", "b")}
-	is(t, TaskList(env), OK, "can be made")
-	if err := os.MkdirAll(filepath.Join(dir, "a", "b", "tasks"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	is(t, TaskList(env), OK, "can be written")
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	is(t, TaskList([]string{"HOME=" + filepath.Join(dir, "file")}), Warn, "cannot be reached")
-	is(t, TaskList(nil), Warn, "neither")
-}
-
 func TestDisk(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -3,8 +3,6 @@ package doctor
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,41 +113,4 @@ func Bypass(tasks []string, root bool, env []string) Check {
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
-}
-
-// TaskList reports whether Claude Code's task lists can be kept in the CLI's folder.
-func TaskList(env []string) Check {
-	const name = "task list"
-	dir := ConfigDir(env)
-	if dir == "" {
-		return warnCheck(name, "neither CLAUDE_CONFIG_DIR nor HOME is set, so there is no place for task lists", "set HOME")
-	}
-	dir = filepath.Join(dir, "tasks")
-	at, err := nearestExisting(dir)
-	switch {
-	case err != nil:
-		return warnCheck(name, "task lists cannot be reached: "+err.Error(),
-			"only mirroring a run into a task list needs them")
-	case !writable(at):
-		return warnCheck(name, "task lists cannot be written in "+at, "only mirroring a run into a task list needs that")
-	case at == dir:
-		return okCheck(name, dir+" can be written")
-	}
-	return okCheck(name, dir+" can be made")
-}
-
-// nearestExisting returns the path itself or the closest existing folder above it.
-func nearestExisting(path string) (string, error) {
-	for {
-		info, err := os.Stat(path)
-		switch {
-		case err == nil && !info.IsDir():
-			return "", &fs.PathError{Op: "open", Path: path, Err: errors.New("not a folder")}
-		case err == nil:
-			return path, nil
-		case !errors.Is(err, fs.ErrNotExist) || filepath.Dir(path) == path:
-			return "", err
-		}
-		path = filepath.Dir(path)
-	}
 }
