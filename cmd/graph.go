@@ -29,7 +29,7 @@ func newGraph(std Stdio) *cobra.Command {
 	var o graphOptions
 	c := &cobra.Command{
 		Use:   "graph [PLAN|RUN]",
-		Short: "Print the graph of a plan or a run as text, DOT, Mermaid or JSON",
+		Short: "Print the graph of a plan or a run as text, Mermaid or JSON",
 		Long: `graph prints the tasks of a plan (without PLAN: plan.json, plan.yaml or
 plan.yml, whichever is here) with their subjects and their blockedBy edges, laid
 out in waves; an arrow leads from a task to one that waits for it. With
@@ -44,7 +44,6 @@ Exit status: 0 printed, 2 the plan has mistakes, or there is no such run.`,
 		Example: `  wavex graph plan.json
   wavex graph --states
   wavex graph --all
-  wavex graph plan.json --format dot | dot -Tsvg > plan.svg
   wavex graph plan.json --format mermaid > plan.mmd`,
 		Args: optionalArg("a plan file or a run id"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -67,7 +66,7 @@ Exit status: 0 printed, 2 the plan has mistakes, or there is no such run.`,
 	}
 	c.Flags().BoolVar(&o.states, "states", false, "show the states of the tasks in the plan's last run")
 	c.Flags().BoolVar(&o.all, "all", false, "show each item of a list")
-	choiceFlag(c, &o.format, "format", "text", []string{"text", "dot", "mermaid", "json"}, "what to print")
+	choiceFlag(c, &o.format, "format", "text", []string{"text", "mermaid", "json"}, "what to print")
 	return c
 }
 
@@ -86,8 +85,6 @@ func printGraph(p *plan.Plan, run *report.Summary, o graphOptions, std Stdio) er
 	w := bufio.NewWriter(std.Out)
 	g := graphOf(p, run, o.all)
 	switch o.format {
-	case "dot":
-		g.dot(w)
 	case "mermaid":
 		g.mermaid(w)
 	case "json":
@@ -181,39 +178,6 @@ func (n *graphNode) label(escape func(line string) string, lineBreak string) str
 		out[k] = escape(l)
 	}
 	return strings.Join(out, lineBreak)
-}
-
-func (g *graph) dot(w io.Writer) {
-	fmt.Fprintln(w, "digraph plan {\n  rankdir=LR;\n  node [shape=box];")
-	for n, nodes := range g.byWave() {
-		fmt.Fprintf(w, "  { rank=same; // wave %d\n", n+1)
-		for _, i := range nodes {
-			one := &g.nodes[i]
-			text := one.label(func(l string) string { return dotText(strings.ReplaceAll(l, "&", "&amp;")) }, `\n`)
-			style := ""
-			if one.status != "" {
-				style = fmt.Sprintf(", style=filled, fillcolor=%q", stateColours[one.status])
-			}
-			if one.isGroup {
-				style += ", peripheries=2"
-			}
-			fmt.Fprintf(w, "    \"%s\" [label=\"%s\"%s];\n", dotText(one.id), text, style)
-		}
-		fmt.Fprintln(w, "  }")
-	}
-	for i := range g.nodes {
-		for _, b := range g.nodes[i].blockers {
-			fmt.Fprintf(w, "  \"%s\" -> \"%s\";\n", dotText(g.nodes[b].id), dotText(g.nodes[i].id))
-		}
-	}
-	fmt.Fprintln(w, "}")
-}
-
-// dotText escapes s for a quoted string in DOT. Only a quote ends the string; labels have escapes
-// of their own (\n, \l, \N), so a backslash is doubled. Everything else is literal, except that
-// labels know the entities of HTML.
-func dotText(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s)
 }
 
 func (g *graph) mermaid(w io.Writer) {
