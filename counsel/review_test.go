@@ -302,39 +302,6 @@ func TestNothingToReview(t *testing.T) {
 	same(t, "review", r, Review{Nothing: "nothing was changed"})
 }
 
-// A person's question about a finding goes to one expert, who sees the finding and the changes of its file.
-func TestDiscuss(t *testing.T) {
-	t.Parallel()
-	c := ReviewCase{Name: "round-1", Cap: budget.Dollar, MustNot: []string{"no new table"}, LogDir: "/logs",
-		Diff: "diff --git a/a.go b/a.go\n+x\ndiff --git a/b.go b/b.go\n+y\n"}
-	f := Finding{ID: "F-2", File: "a.go", Line: 3, Text: "the last line is lost", Evidence: "line 3", Fix: "flush"}
-	for _, tt := range []struct {
-		answer runner.Answer
-		want   string
-	}{
-		{runner.Answer{Outcome: runner.Done, Text: " Yes,\x1b[1m it is. \n", Cost: 5}, "Yes, it is."},
-		{runner.Answer{Outcome: runner.Throttled, Reason: "529", Cost: 5}, "no answer: throttled: 529"},
-	} {
-		p := scriptedCaller{t, map[string]runner.Answer{"discuss": tt.answer}, make(chan runner.Question, 2)}
-		answer, cost := (&Panel{Caller: p, Experts: builtIn(t)}).Discuss(t.Context(), c, f, "Is it\nreally?")
-		same(t, "answer", answer, tt.want)
-		same(t, "cost", cost, budget.USD(5))
-		q := allAsked(p)[0]
-		same(t, "question", []string{q.Name, q.LogDir}, []string{"discuss/round-1/F-2", "/logs/discuss-F-2"})
-		same(t, "cap", q.Cap, budget.Dollar/10)
-		same(t, "tools", len(q.Tools), 3)
-		for _, want := range []string{"a.go:3: the last line is lost", "line 3", "flush", "- no new table", "+x",
-			"The person asks: Is it really?"} {
-			if !strings.Contains(q.Prompt, want) {
-				t.Errorf("the prompt lacks %q", want)
-			}
-		}
-		if strings.Contains(q.Prompt, "+y") {
-			t.Error("the prompt holds the changes of another file")
-		}
-	}
-}
-
 func TestLightReviewsDoNotConfirm(t *testing.T) {
 	t.Parallel()
 	r, asked := reviewed(t, Light, map[string]runner.Answer{"review": said(100, oneBlocker)})

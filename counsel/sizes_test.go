@@ -67,8 +67,6 @@ func TestSizesOfPrompts(t *testing.T) {
 			func(p *Panel) { p.Review(ctx, thorough) }, []int{2000, 3000, 3000, 1500, 3000, 3000, 3000, 65536, 62}},
 		{"refute", map[string]runner.Answer{"review": blocker, "refute": said(0, `{"refuted":true}`)},
 			func(p *Panel) { p.Review(ctx, thorough) }, []int{1498, 1200, 1200, 1500, 2000, 1500, 16384, 0}},
-		{"discuss", map[string]runner.Answer{"discuss": {Outcome: runner.Done}},
-			func(p *Panel) { p.Discuss(ctx, review, f, long) }, []int{1500, 1500, 1500, 1500, 16384, 1019}},
 		{"judge", map[string]runner.Answer{"judge": said(0, `{}`)},
 			func(p *Panel) {
 				p.Judge(ctx, JudgeCase{Statements: slices.Repeat([]Statement{{Text: long}}, 40), Request: long, Diff: longDiff,

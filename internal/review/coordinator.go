@@ -27,14 +27,12 @@ type Options struct {
 	Agent     agent.Agent
 	Caller    counsel.Caller // asks the agent
 	Redactor  *secret.Redactor
-	Judge     Judge // judges the findings of a thorough review; nil: no judge
+	Judge     Judge // nil: no judge
 }
 
-// Judge settles the findings of a thorough review, and may ask the panel about them. It is called
-// from a review's own goroutine, one call at a time, and must return soon after ctx ends.
-type Judge interface {
-	Judge(ctx context.Context, p *counsel.Panel, c counsel.ReviewCase, r *counsel.Review)
-}
+// Judge settles the findings of a thorough review. It is called from a review's own goroutine, one call at a time, and
+// must return soon after ctx ends.
+type Judge func(ctx context.Context, r *counsel.Review)
 
 // Coordinator has all the experts of a run.
 type Coordinator struct {

@@ -193,34 +193,27 @@ func TestReviewWithoutADiff(t *testing.T) {
 	}
 }
 
-// countingJudge is a Judge that counts its reviews.
-type countingJudge struct{ n int }
-
-func (c *countingJudge) Judge(context.Context, *counsel.Panel, counsel.ReviewCase, *counsel.Review) {
-	c.n++
-}
-
 func TestJudgeOfFindings(t *testing.T) {
 	t.Parallel()
 	dir := testrepo.Repo(t, nil)
 	testrepo.Files{"a.go": "package a\n"}.Write(t, dir)
 	who := &fakeCaller{}
 	h, s := newCoordinator(t, dir, onePlan, who)
-	judge := &countingJudge{}
-	h.opts.Judge = judge
-	if h.PrepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})(t.Context()); judge.n != 0 ||
+	asked := 0
+	h.opts.Judge = func(context.Context, *counsel.Review) { asked++ }
+	if h.PrepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})(t.Context()); asked != 0 ||
 		len(who.questions) == 0 {
-		t.Errorf("asked %d times about a review that failed", judge.n)
+		t.Errorf("asked %d times about a review that failed", asked)
 	}
 	who.answers = map[string]any{}
 	for name := range who.questions {
 		who.answers[name] = map[string]any{"score": 8, "findings": []any{}}
 	}
-	if h.PrepareReview(s, event.ReviewStarted{N: 2, Mode: counsel.Light, Wave: 1})(t.Context()); judge.n != 0 {
+	if h.PrepareReview(s, event.ReviewStarted{N: 2, Mode: counsel.Light, Wave: 1})(t.Context()); asked != 0 {
 		t.Error("asked about a light review")
 	}
-	if h.PrepareReview(s, event.ReviewStarted{N: 3, Mode: counsel.Thorough, Round: 1})(t.Context()); judge.n != 1 {
-		t.Errorf("asked %d times", judge.n)
+	if h.PrepareReview(s, event.ReviewStarted{N: 3, Mode: counsel.Thorough, Round: 1})(t.Context()); asked != 1 {
+		t.Errorf("asked %d times", asked)
 	}
 }
 

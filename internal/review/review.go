@@ -81,7 +81,7 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 			reopen(c)
 			out = panel.Review(ctx, c)
 			if e.Mode == counsel.Thorough && h.opts.Judge != nil && out.Error == "" {
-				h.opts.Judge.Judge(ctx, &panel, c, &out)
+				h.opts.Judge(ctx, &out)
 			}
 			recordDigests(c, out.Findings)
 		})
