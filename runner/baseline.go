@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"wavex/internal/check"
 	"wavex/internal/filetree"
@@ -22,6 +23,7 @@ import (
 // baseline records the files from before a task's first attempt. It is written once, before any attempt
 // can change a file, and is only read afterwards.
 type baseline struct {
+	Attempt int `json:"attempt,omitempty"` // which took it
 	// Files maps declared paths to digests; "" for a file that did not exist. They may be ignored, or directories.
 	Files map[string]string `json:"files"`
 	// Guards holds the digests of guarded files, Protected those of the files that the plan
@@ -77,7 +79,7 @@ func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
 func (t *attempt) isSecret(text []byte) bool { return t.redact(string(text)) != string(text) }
 
 func (t *attempt) newBaseline() baseline {
-	return baseline{Guards: guardDigests(t.req.Dir, t.req.Guards), Protected: t.req.protected()}
+	return baseline{Attempt: t.req.Attempt, Guards: guardDigests(t.req.Dir, t.req.Guards), Protected: t.req.protected()}
 }
 
 // measure runs the checks before the work if that is possible now, and writes the base. A new base takes the files
@@ -232,4 +234,29 @@ func absolute(dir, path string) string {
 		return path
 	}
 	return filepath.Join(dir, path)
+}
+
+// FirstTree returns the files from before the first attempt at a task, whose bases are at a path, and beside it for the
+// commits on which it began. nil: they are not known.
+func FirstTree(base string, store filetree.Store) filetree.Tree {
+	entries, _ := safefile.ReadDir(filepath.Dir(base)) // without them nothing is known
+	var first baseline
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), strings.TrimSuffix(filepath.Base(base), "json")) {
+			continue
+		}
+		var b baseline
+		data, err := safefile.Read(filepath.Join(filepath.Dir(base), entry.Name()), maxBaseline)
+		if err != nil || json.Unmarshal(data, &b) != nil || b.Tree == nil {
+			return nil
+		}
+		if first.Tree == nil || b.Attempt < first.Attempt {
+			first = b
+		}
+	}
+	if first.Tree == nil {
+		return nil
+	}
+	tree, _ := store.Get(*first.Tree) // nil
+	return tree
 }

@@ -218,7 +218,7 @@ const claudeDir = ".claude"
 // writesIn reports whether the task declares that it writes a directory, or files in it.
 func (r *Request) writesIn(dir string) bool {
 	return slices.ContainsFunc(plan.Written(r.Files), func(p string) bool {
-		return declares([]string{dir}, filepath.ToSlash(filepath.Clean(p)))
+		return Declares([]string{dir}, filepath.ToSlash(filepath.Clean(p)))
 	})
 }
 

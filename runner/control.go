@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -30,39 +29,51 @@ func (t *attempt) control(ctx context.Context, before baseline) error {
 		return t.confirm(ctx, before)
 	}
 	t.observe("checking", "without the changes that the task did not declare")
-	began := time.Now()
-	green, err := t.green(ctx, before, surplus)
-	if green && before.Vacuous {
-		return nil
+	green := func(back []string) (bool, error) { return t.green(ctx, before, back) }
+	work := slices.Concat(t.surplus, t.own)
+	if before.Vacuous {
+		work = nil
 	}
-	if green { // it counts only if the checks see the copy: without the work they fail there, as before
-		switch blind, err := t.green(ctx, before, slices.Concat(surplus, t.surplus, t.own)); {
-		case err != nil:
-			t.res.Doubt = err.Error()
-		case blind:
-			t.res.Doubt = "its checks pass in a copy of the project also without the work"
-		}
-		return context.Cause(ctx)
-	}
-	doubt := ""
-	if err == nil { // the place counts only if the checks pass there with the work as it is
-		green, err = t.green(ctx, before, nil)
-	}
-	if green {
-		surplus, doubt = t.narrow(ctx, before, surplus, began)
-	}
-	switch {
-	case err != nil:
-		t.res.Doubt = err.Error()
-	case !green:
-		t.res.Doubt = "its checks fail in a copy of the project also with all changes"
-	default:
-		t.res.Doubt = doubt
-	}
-	for _, file := range surplus[:min(len(surplus), maxSurplus)] {
+	var rests []string
+	rests, t.res.Doubt = Rests(surplus, work, t.turn.Settings.Timeout/3, green)
+	for _, file := range rests {
 		t.res.Rests = append(t.res.Rests, t.req.relative(file))
 	}
 	return context.Cause(ctx)
+}
+
+// Rests returns the part of the surplus on which a pass of checks rests, at most maxSurplus files, and why it cannot
+// tell. green reports whether the checks pass in a copy of the project in which files are as before. The search in the
+// surplus ends after a share of time. work has all changed files; nil: these are not known, or the checks passed
+// without them.
+func Rests(surplus, work []string, share time.Duration,
+	green func(back []string) (bool, error)) (files []string, doubt string) {
+	began := time.Now()
+	ok, err := green(surplus)
+	if ok && work == nil {
+		return nil, ""
+	}
+	if ok { // it counts only if the checks see the copy: without the work they fail there, as before
+		switch blind, err := green(slices.Concat(surplus, work)); {
+		case err != nil:
+			doubt = err.Error()
+		case blind:
+			doubt = "its checks pass in a copy of the project also without the work"
+		}
+		return nil, doubt
+	}
+	if err == nil { // the place counts only if the checks pass there with the work as it is
+		ok, err = green(nil)
+	}
+	switch {
+	case err != nil:
+		doubt = err.Error()
+	case !ok:
+		doubt = "its checks fail in a copy of the project also with all changes"
+	default:
+		surplus, doubt = narrow(surplus, began, share, green)
+	}
+	return surplus[:min(len(surplus), maxSurplus)], doubt
 }
 
 // confirm makes the checks twice without the work, in a copy, if they failed before it and are not known to have opened
@@ -117,15 +128,13 @@ func (t *attempt) watch(before baseline) (stop func()) {
 // maxHidden bounds the number of ignored files that are watched.
 const maxHidden = 1000
 
-// suspects returns the surplus in the order in which it is looked at. A task that declares no files has no surplus:
-// then these are the changed files that are no source, and new ones that test runners load by their names.
+// suspects returns the surplus in the order in which it is looked at. A task that declares no files has no surplus, but
+// suspects.
 func (t *attempt) suspects(before baseline) []string {
 	files := slices.Sorted(slices.Values(t.surplus))
 	if len(t.declared()) == 0 {
 		files = slices.DeleteFunc(files, func(file string) bool {
-			kind := filetree.KindOf(file)
-			known := before.tree[file] != "" && !slices.Contains(before.mine, file)
-			return kind == filetree.Source || !known && kind != filetree.Setup
+			return !IsSuspect(file, before.tree[file] == "" || slices.Contains(before.mine, file))
 		})
 	}
 	slices.SortStableFunc(files, func(a, b string) int { return cmp.Compare(filetree.KindOf(a), filetree.KindOf(b)) })
@@ -135,40 +144,42 @@ func (t *attempt) suspects(before baseline) []string {
 	return append(files, t.hidden...)
 }
 
+// IsSuspect reports whether a changed file of a task that declares none is looked at: one that is no source, and a new
+// one only if test runners load it by its name.
+func IsSuspect(file string, isNew bool) bool {
+	kind := filetree.KindOf(file)
+	return kind != filetree.Source && (!isNew || kind == filetree.Setup)
+}
+
 // green reports whether the checks pass in a copy in which files are as before.
-func (t *attempt) green(ctx context.Context, before baseline, files []string) (bool, error) {
-	dir, err := os.MkdirTemp(t.turn.Env["TMPDIR"], "wavex-control-")
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // the slot's directory is emptied as well
+func (t *attempt) green(ctx context.Context, before baseline, files []string) (ok bool, err error) {
 	back := filetree.Tree{}
 	for _, file := range slices.Concat(files, t.made) {
 		back[file] = before.tree[file]
 	}
-	root, to := t.req.root(), filepath.Join(dir, "project")
-	if err := t.store().Copy(ctx, root, to, back); err != nil {
-		return false, err
-	}
-	at := check.Place{Dir: filepath.Join(to, filepath.FromSlash(t.req.Settings.Dir)), Env: t.env, Once: true,
-		Wrapper: CheckWrapper(t.Wall, to, t.req.Closed)}
-	seen, err := at.Run(ctx, t.req.Checks)
-	return check.Passed(seen), err
+	err = t.store().InCopy(ctx, t.turn.Env["TMPDIR"], t.req.root(), back, func(project string) error {
+		at := check.Place{Dir: filepath.Join(project, filepath.FromSlash(t.req.Settings.Dir)), Env: t.env, Once: true,
+			Wrapper: CheckWrapper(t.Wall, project, t.req.Closed)}
+		seen, err := at.Run(ctx, t.req.Checks)
+		ok = check.Passed(seen)
+		return err
+	})
+	return ok, err
 }
 
 // narrow returns the part of the surplus without which the checks fail, after at most log2 of its number of runs in a
-// third of the turn's time limit, and why it may be too large. A single file is confirmed: a check may be flaky.
-func (t *attempt) narrow(ctx context.Context, before baseline, surplus []string,
-	began time.Time) (part []string, doubt string) {
+// share of time, and why it may be too large. A single file is confirmed: a check may be flaky.
+func narrow(surplus []string, began time.Time, share time.Duration,
+	green func(back []string) (bool, error)) (part []string, doubt string) {
 	part = surplus
 	confirmed := false
 	for left := max(1, bits.Len(uint(len(surplus)))-1); left > 0 && (len(part) > 1 || !confirmed); left-- {
-		if share := t.turn.Settings.Timeout / 3; len(part) > 1 && time.Since(began) > share {
-			return part, fmt.Sprintf("the search among them ended after %s, a third of the task's time limit", share)
+		if len(part) > 1 && time.Since(began) > share {
+			return part, fmt.Sprintf("the search among them ended after %s", share)
 		}
 		try := part[:(len(part)+1)/2]
-		switch green, err := t.green(ctx, before, try); {
-		case err == nil && !green:
+		switch ok, err := green(try); {
+		case err == nil && !ok:
 			part, confirmed = try, true
 		case err == nil && len(try) < len(part):
 			part = part[len(try):]

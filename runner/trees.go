@@ -65,7 +65,7 @@ func (t *attempt) filesOf(tree filetree.Tree) string {
 		return ""
 	}
 	files := filetree.Tree{}.Edits(tree)
-	maps.DeleteFunc(files, func(name string, _ filetree.State) bool { return declares(t.req.Trees.Own, name) })
+	maps.DeleteFunc(files, func(name string, _ filetree.State) bool { return Declares(t.req.Trees.Own, name) })
 	for name, state := range files {
 		st, err := os.Lstat(filepath.Join(t.req.root(), filepath.FromSlash(name)))
 		if err == nil && state.Digest() != "" {
@@ -166,17 +166,17 @@ func (t *attempt) compare(ctx context.Context, before baseline) {
 	own, others := t.declared(), slices.Concat(t.req.Trees.Own, t.req.Trees.Busy)
 	for file := range before.tree.Edits(now) {
 		switch {
-		case declares(own, file):
+		case Declares(own, file):
 			t.own = append(t.own, file)
 		case t.turned != nil && t.turned[file] == before.tree[file]:
 			t.made = append(t.made, file)
-		case !declares(others, file):
+		case !Declares(others, file):
 			t.surplus = append(t.surplus, file)
 			t.res.Surplus = append(t.res.Surplus, t.req.relative(file))
 		}
 	}
 	t.hidden = slices.DeleteFunc(before.tree.Hidden(now), func(file string) bool {
-		return declares(own, file) || declares(others, file) ||
+		return Declares(own, file) || Declares(others, file) ||
 			t.turned != nil && t.turned[file] == before.tree[file]
 	})
 	slices.Sort(t.res.Surplus)
@@ -201,8 +201,8 @@ func (r *Request) relative(file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// declares reports whether a file is one of the paths or below one.
-func declares(paths []string, file string) bool {
+// Declares reports whether a file is one of the paths or below one.
+func Declares(paths []string, file string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool {
 		return p == "." || p == file || strings.HasPrefix(file, p+"/")
 	})

@@ -13,7 +13,8 @@ import (
 
 func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) {
 	s.noteFirstAttempt()
-	s.numbersOf(b.Task).Attempts = b.Attempt
+	n := s.numbersOf(b.Task)
+	n.Attempts, n.Began = b.Attempt, cmp.Or(n.Began, s.Seq)
 	i, ok := s.Index(b.Task)
 	if !ok {
 		return

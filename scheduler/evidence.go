@@ -20,7 +20,7 @@ func (s *State) TaskEvidence() []event.Evidence { return s.evidence(s.isReviewed
 func (s *State) evidence(reviewed bool) []event.Evidence {
 	rows := make([]event.Evidence, 0, len(s.Criteria)+len(s.Tasks))
 	for i := range s.Criteria {
-		rows = append(rows, s.accept(s.criterionEvidence(&s.Criteria[i])))
+		rows = append(rows, s.accept(s.criterionEvidence(&s.Criteria[i], reviewed)))
 	}
 	e := taskEvidence{s: s, reviewed: reviewed, own: map[string][]event.Evidence{}, origin: map[string]string{}}
 	for _, r := range rows {
@@ -62,7 +62,7 @@ func (s *State) isReviewed() bool {
 	return last != nil && last.Passed && last.Review.Nothing == "" && s.reviewedAt == s.workCount
 }
 
-func (s *State) criterionEvidence(c *event.Criterion) event.Evidence {
+func (s *State) criterionEvidence(c *event.Criterion, reviewed bool) event.Evidence {
 	r := event.Evidence{Criterion: c.ID, Task: c.Task, Kind: c.Verification}
 	switch {
 	case s.IsAllowedTask(c.Task):
@@ -75,13 +75,21 @@ func (s *State) criterionEvidence(c *event.Criterion) event.Evidence {
 		r.Basis = event.Judged
 	case c.Flaky:
 		r.Basis, r.Why = event.Changed, "its check is flaky, it failed and passed on the same files: "+c.Text
-	case c.WasUnmet, s.unmeasured:
-		r.Basis = event.Proven
-	default:
+	case s.HeldBefore(c):
 		r.Basis = event.Kept
+	case len(c.Rests) > 0 || c.Doubt != "":
+		r.Basis, r.Why = event.Rests, restsOn(c.Rests, c.Doubt, "no task declares")
+		if reviewed {
+			r.Basis = event.Reviewed
+		}
+	default:
+		r.Basis = event.Proven
 	}
 	return r
 }
+
+// HeldBefore reports whether a criterion that is met was met before the work too.
+func (s *State) HeldBefore(c *event.Criterion) bool { return c.Met && !c.WasUnmet && !s.unmeasured }
 
 // taskEvidence finds the evidence of tasks.
 type taskEvidence struct {
@@ -114,7 +122,7 @@ func (e *taskEvidence) of(i int) event.Evidence {
 	case last == nil:
 		return row(event.Unproven, event.Assumption, "no attempt at it was made")
 	case (len(last.Rests) > 0 || last.Doubt != "") && (t.Edited || t.failedBefore()):
-		return asked(e.reviewed, event.Rests, restsOn(last))
+		return asked(e.reviewed, event.Rests, restsOn(last.Rests, last.Doubt, "the task did not declare"))
 	}
 	empty, flaky := unclearChecks(last)
 	if empty != "" {
@@ -152,13 +160,13 @@ func (e *taskEvidence) of(i int) event.Evidence {
 }
 
 // restsOn says on which undeclared changes the pass of the checks rests.
-func restsOn(r *runner.Result) string {
-	n := min(len(r.Rests), 5)
-	files := cmp.Or(event.ListTasks(r.Rests[:n], len(r.Rests)-n), "files")
-	if r.Doubt != "" {
-		return fmt.Sprintf("it may pass only with changes to %s that the task did not declare: %s", files, r.Doubt)
+func restsOn(rests []string, doubt, which string) string {
+	n := min(len(rests), 5)
+	changes := "with changes to " + cmp.Or(event.ListTasks(rests[:n], len(rests)-n), "files") + " that " + which
+	if doubt != "" {
+		return "it may pass only " + changes + ": " + doubt
 	}
-	return fmt.Sprintf("it passes only with changes to %s that the task did not declare", files)
+	return "it passes only " + changes
 }
 
 // unclearChecks says why no test ran in a check of an attempt, and which check failed and passed on the same files.

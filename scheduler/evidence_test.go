@@ -85,6 +85,12 @@ func TestEvidence(t *testing.T) {
 			"", "C-1 proven, a proven"},
 		"a flaky criterion that failed, edited": {criterion, edited, true,
 			"", "C-1 changed, a kept"},
+		"a criterion that failed, and rests on others": {criterion, edited, true,
+			"", "C-1 rests, a kept"},
+		"a criterion that held, and rests on others": {criterion, edited, false,
+			"", "C-1 kept, a kept"},
+		"a criterion that failed, and rests on others, reviewed": {criterion, edited, true,
+			"thorough", "C-1 reviewed, a reviewed"},
 		"its own criterion, that failed": {own, runner.Result{}, true, "",
 			"a/C-1 proven, a proven"},
 		"its own criterion, that held": {own, runner.Result{}, false, "",
@@ -108,6 +114,9 @@ func TestEvidence(t *testing.T) {
 				for _, k := range s.Criteria {
 					k.Met, k.Check, k.Verification = met, "x", event.ExecutionOutput
 					k.Flaky = met && strings.HasPrefix(name, "a flaky criterion")
+					if strings.Contains(name, "and rests on others") {
+						k.Rests = []string{"x"}
+					}
 					e.Criteria = append(e.Criteria, k)
 				}
 				apply(event.CriteriaStarted{Round: round, Before: before})

@@ -14,6 +14,7 @@ import (
 // numbers counts the starts of work at a task. They name its folders, so they go on after an edit of the task.
 type numbers struct {
 	Attempts, Panels, Prechecks int
+	Began                       int64 // Event.Seq of the start of its first attempt; 0: none began
 }
 
 // Task holds the run's knowledge of one task beyond the plan.

@@ -37,9 +37,4 @@
 // A case runs in both isolations, with each review and with and without git as far as it allows. A short
 // run takes one of these ways, by the case's name; rig.Whole takes all. An honest case that ends worse than
 // written runs once more; a dishonest one never may end better.
-//
-// # Pending cases
-//
-// testdata/pending.txt lists the cases that wavex does not pass yet. A case on the list fails its
-// test when it passes, so the list only shrinks.
 package evidence

@@ -33,6 +33,9 @@ type Criterion struct {
 	Duration time.Duration     `json:"duration,omitempty"`
 	Files    map[string]string `json:"files,omitempty"` // sha256 of the files that the evidence refers to, by path
 	Round    int               `json:"round,omitempty"` // the verification that decided it, from 1; 0: none yet
+	// Rests and Doubt are those of runner.Result: files that no task declares.
+	Rests []string `json:"rests,omitempty"`
+	Doubt string   `json:"doubt,omitempty"`
 	// WasUnmet means that its check failed in an earlier verification of the run. It is derived from the records.
 	WasUnmet bool `json:"-"`
 }

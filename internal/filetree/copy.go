@@ -22,6 +22,21 @@ const (
 
 var errCopyTime = errors.New("the project is too large for a copy")
 
+// InCopy calls do with a Copy of root in a new directory of parent, which it removes then. "" is the system's directory
+// for temporary files.
+func (s Store) InCopy(ctx context.Context, parent, root string, back Tree, do func(project string) error) error {
+	dir, err := os.MkdirTemp(parent, "wavex-control-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // the place of temporary files is emptied as well
+	to := filepath.Join(dir, "project")
+	if err := s.Copy(ctx, root, to, back); err != nil {
+		return err
+	}
+	return do(to)
+}
+
 // Copy makes a copy of the directory root in the directory to, which must not exist. The files in back get the states
 // that they have there. The copy has caches and ignored files too, and a repository of its own with the commits of
 // that of root: nothing in the copy can change the project.

@@ -32,6 +32,7 @@ type criterionCase struct {
 	dir      string // of the check, relative to the project
 	forJudge bool   // a judge may be asked
 	measured bool   // the plan calls the output of its command a measurement
+	held     bool   // it held before the work
 }
 
 // PrepareVerification returns a function that verifies the criteria of e and makes its rechecks. The
@@ -53,11 +54,16 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 		if i, ok := s.Index(k.Task); ok && k.Task != "" {
 			it.dir = s.Plan.Tasks[i].SubDir()
 		}
+		it.held = s.HeldBefore(&k)
 		items = append(items, it)
 	}
 	files := h.withoutOutputs(taskFiles(s, 0))
 	request := cmp.Or(s.Plan.Request, s.Plan.Name)
 	list, earlier := dueRechecks(s, e), earlierTasks(s, e)
+	var work []taskWork
+	if e.Wave == 0 && len(e.Earlier) == 0 && !e.Before {
+		work = workInOrder(s)
+	}
 	var mustNot []plan.Condition
 	if e.Before {
 		mustNot = s.Plan.MustNot
@@ -67,10 +73,12 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 			if len(earlier) > 0 {
 				lookAtFiles(dir, earlier, &out)
 			}
+			changed := h.changes(work)
 			known := &check.Memory{} // each check runs once
 			for i := range items {
 				if items[i].check != nil {
 					h.runCriterion(ctx, dir, &items[i], known)
+					h.control(ctx, dir, &items[i], changed)
 				}
 			}
 			// An interruption ends the whole verification.
