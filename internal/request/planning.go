@@ -208,15 +208,14 @@ func (m *Machine) decompose(ctx context.Context, in Intent, s shape.Shape,
 			seen, err := check.Place{Dir: m.Dir, Once: true}.Run(ctx, []plan.Check{c})
 			return err == nil && check.Passed(seen)
 		}
-		p := decompose.Planner{AlreadyPasses: done, Ask: func(ctx context.Context, c decompose.Call) (json.RawMessage,
-			error) {
-			q := runner.Question{System: c.System, Prompt: c.Prompt, Schema: c.Schema, Tools: readOnly,
+		ask := func(ctx context.Context, step, prompt string) (json.RawMessage, error) {
+			q := runner.Question{System: decompose.PlannerSystem, Prompt: prompt, Schema: json.RawMessage(decompose.Schema),
+				Tools:    readOnly,
 				Rehearse: rehearsalAnswer(map[string]any{"name": "rehearsal", "tasks": []any{m.rehearsedTask(in.Request)}})}
-			return m.ask(ctx, c.Step, planCap, q, nil) // decompose itself checks every answer
-		}}
-		return p.Make(ctx, decompose.Brief{Request: in.Request, Kind: in.Kind, Reversibility: in.Reversibility, Shape: s,
-			Notes:  notes,
-			Budget: m.PlanBudget})
+			return m.ask(ctx, step, planCap, q, nil) // decompose itself checks every answer
+		}
+		return decompose.Make(ctx, decompose.Brief{Request: in.Request, Kind: in.Kind, Reversibility: in.Reversibility,
+			Shape: s, Notes: notes, Budget: m.PlanBudget}, ask, done)
 	})
 }
 

@@ -15,23 +15,15 @@ import (
 // maxRounds bounds the questions to a planner: the first one, and those with its mistakes.
 const maxRounds = 4
 
-// Call is one question. Step names it, and is the same for the same question of the same run: "decompose/1".
-type Call struct {
-	Step   string
-	System string
-	Prompt string
-	Schema json.RawMessage
-}
-
-// Ask puts a question to a model that may read the repository. It may block. An error ends the
-// decomposition. An unusable answer is returned without an error.
-type Ask func(ctx context.Context, c Call) (json.RawMessage, error)
+// Ask puts a question with PlannerSystem and Schema to a model that may read the repository. step names the question,
+// and is the same for the same question of the same run: "decompose/1". It may block. An error ends the decomposition.
+// An unusable answer is returned without an error.
+type Ask func(ctx context.Context, step, prompt string) (json.RawMessage, error)
 
 // Plan is the result of a decomposition: either File, a plan that loads, or Proposals.
 type Plan struct {
 	File      json.RawMessage `json:"file,omitempty"`
 	Proposals []Proposal      `json:"proposals,omitempty"`
-	Rounds    int             `json:"rounds"`          // number of questions to the planner
 	Notes     []string        `json:"notes,omitempty"` // doubts that remain
 }
 
@@ -46,31 +38,24 @@ func (r *Refusal) Error() string {
 		strings.Join(r.Problems, "; "))
 }
 
-// Planner decomposes requests. Its field Ask is required.
-type Planner struct {
-	Ask Ask
-	// AlreadyPasses reports whether a check of a file holds already. It is called for files only, never
-	// for commands, because a model wrote these and no person has read the plan yet. If it is nil
-	// no check is made.
-	AlreadyPasses func(c plan.Check) bool
-}
-
 // Make asks until there is a valid plan, a proposal of several plans, or a *Refusal. It reports mistakes to the planner
-// at most three times, and mere doubts once. An error is a *Refusal or an error of Ask.
-func (p *Planner) Make(ctx context.Context, b Brief) (Plan, error) {
+// at most three times, and mere doubts once. done reports whether a check of a file holds already; it is called for
+// files only, never for commands, because a model wrote these and no person has read the plan yet. An error is a
+// *Refusal or an error of ask.
+func Make(ctx context.Context, b Brief, ask Ask, done func(plan.Check) bool) (Plan, error) {
 	base := planPrompt(b)
 	var best *draft
 	var out Plan
 	feedback, doubtsTold := "", false
 	var last []string
+	rounds := 0
 	for n := 1; n <= maxRounds; n++ {
-		answer, err := p.Ask(ctx, Call{fmt.Sprintf("decompose/%d", n), plannerSystem, base + feedback,
-			json.RawMessage(Schema)})
+		answer, err := ask(ctx, fmt.Sprintf("decompose/%d", n), base+feedback)
 		if err != nil {
 			return out, err
 		}
-		out.Rounds = n
-		d := parseAnswer(b, answer, p.AlreadyPasses)
+		rounds = n
+		d := parseAnswer(b, answer, done)
 		if len(d.proposals) > 0 {
 			out.Proposals = d.proposals
 			return out, nil
@@ -88,7 +73,7 @@ func (p *Planner) Make(ctx context.Context, b Brief) (Plan, error) {
 		feedback = feedbackPrompt(answer, append(d.mistakes, d.doubts...))
 	}
 	if best == nil {
-		return out, &Refusal{out.Rounds, last}
+		return out, &Refusal{rounds, last}
 	}
 	out.File, out.Notes = best.file, best.doubts
 	return out, nil

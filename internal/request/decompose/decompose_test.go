@@ -28,14 +28,17 @@ var brief = decompose.Brief{
 
 const good = `{"name":"calc","tasks":[{"id":"T-1","subject":"Write Add","description":"d","files":[{"path":"add.go","action":"create"}],"verify":[{"run":"go test ./add"}]},{"id":"T-2","subject":"Write Sub","description":"d","blockedBy":["T-1"],"verify":[{"run":"go test ./sub"}]}]}`
 
+type question struct{ Step, Prompt string }
+
 // asker answers from a script by step, and records the questions.
 type asker struct {
 	t       *testing.T
 	answers map[string]string
-	asked   []decompose.Call
+	asked   []question
 }
 
-func (a *asker) ask(_ context.Context, c decompose.Call) (json.RawMessage, error) {
+func (a *asker) ask(_ context.Context, step, prompt string) (json.RawMessage, error) {
+	c := question{step, prompt}
 	a.asked = append(a.asked, c)
 	answer, ok := a.answers[c.Step]
 	if !ok {
@@ -160,11 +163,7 @@ func TestMake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := &asker{t: t, answers: c.answers}
-			p := &decompose.Planner{Ask: a.ask}
-			if c.done {
-				p.AlreadyPasses = func(plan.Check) bool { return true }
-			}
-			got, err := p.Make(t.Context(), brief)
+			got, err := decompose.Make(t.Context(), brief, a.ask, func(plan.Check) bool { return c.done })
 			if a.steps() != c.steps {
 				t.Errorf("asked %s, want %s", a.steps(), c.steps)
 			}
@@ -196,13 +195,14 @@ func TestAskFails(t *testing.T) {
 	t.Parallel()
 	broke := errors.New("no money")
 	for _, at := range []string{"decompose/1", "decompose/2"} {
-		p := &decompose.Planner{Ask: func(_ context.Context, c decompose.Call) (json.RawMessage, error) {
-			if c.Step == at {
+		ask := func(_ context.Context, step, _ string) (json.RawMessage, error) {
+			if step == at {
 				return nil, broke
 			}
 			return json.RawMessage(`{}`), nil
-		}}
-		if _, err := p.Make(t.Context(), brief); !errors.Is(err, broke) {
+		}
+		never := func(plan.Check) bool { return false }
+		if _, err := decompose.Make(t.Context(), brief, ask, never); !errors.Is(err, broke) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
@@ -214,17 +214,15 @@ func TestAnyAnswer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		asked := map[string]bool{}
-		p := &decompose.Planner{
-			Ask: func(_ context.Context, c decompose.Call) (json.RawMessage, error) {
-				if asked[c.Step] || len(asked) > 4 {
-					t.Fatalf("%s is asked again after %d questions", c.Step, len(asked))
-				}
-				asked[c.Step] = true
-				return answer(t), nil
-			},
-			AlreadyPasses: func(plan.Check) bool { return rapid.Bool().Draw(t, "done") },
+		ask := func(_ context.Context, step, _ string) (json.RawMessage, error) {
+			if asked[step] || len(asked) > 4 {
+				t.Fatalf("%s is asked again after %d questions", step, len(asked))
+			}
+			asked[step] = true
+			return answer(t), nil
 		}
-		got, err := p.Make(context.Background(), brief)
+		done := func(plan.Check) bool { return rapid.Bool().Draw(t, "done") }
+		got, err := decompose.Make(context.Background(), brief, ask, done)
 		var refusal *decompose.Refusal
 		switch {
 		case errors.As(err, &refusal):

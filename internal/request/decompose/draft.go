@@ -1,7 +1,7 @@
 package decompose
 
 // This file reads a planner's answer as a plan file, and lists its mistakes. It does no I/O
-// except by Planner.AlreadyPasses.
+// except by the function that tells whether a check passes already.
 
 import (
 	"encoding/json"
@@ -96,7 +96,7 @@ func conditions(items []shape.Item) []condition {
 	return out
 }
 
-// parseAnswer judges an answer. It never fails: an unreadable answer is a mistake. done is Planner.AlreadyPasses.
+// parseAnswer judges an answer. It never fails: an unreadable answer is a mistake. done is that of Make.
 func parseAnswer(b Brief, answer json.RawMessage, done func(plan.Check) bool) *draft {
 	d := &draft{}
 	var r reply
@@ -178,9 +178,6 @@ func (d *draft) lint(done func(plan.Check) bool) {
 		if conjunction().MatchString(t.Subject) {
 			d.doubts = append(d.doubts, fmt.Sprintf(
 				"task %s does two things (%q); one sentence without \"and\": split it, or say the one thing", t.ID, t.Subject))
-		}
-		if done == nil {
-			continue
 		}
 		all := len(t.Verify) > 0
 		for _, c := range t.Verify {

@@ -26,7 +26,8 @@ const Schema = `{"type":"object","properties":{"name":{"type":"string"},` +
 	`"proposals":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"request":{"type":"string"}},"required":["name","request"],"additionalProperties":false}}},` +
 	`"required":["name","tasks"],"additionalProperties":false}`
 
-const plannerSystem = `You plan work for engineers who each get one task, in a fresh session, in this repository, side by side. You change nothing: you read the repository with your tools as far as the plan needs it, then answer once with the plan.
+// PlannerSystem is the system prompt of a planner.
+const PlannerSystem = `You plan work for engineers who each get one task, in a fresh session, in this repository, side by side. You change nothing: you read the repository with your tools as far as the plan needs it, then answer once with the plan.
 A task is one unit that one engineer finishes in one sitting. Its subject is one imperative sentence without "and". Its description says what to do, where, and what is there already, so that nothing else has to be asked.
 - blockedBy: the ids of tasks whose result this one needs, and no others: what does not depend runs at the same time.
 - files: every file it creates, modifies or deletes. Two tasks that write the same file must be ordered by blockedBy.
