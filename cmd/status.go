@@ -99,11 +99,11 @@ func runStatus(ctx context.Context, args []string, o statusOptions, std Stdio) e
 	if o.all {
 		sum.ShowAll()
 	}
-	st := ui.StatusView{Status: ui.StatusOf(p.State, p.Alive), Plain: o.plain}
+	st := ui.StatusOf(p.State, p.Alive)
 	if st.PlanEdit, st.PlanMissing, st.PlanError = p.PlanEdit(path); st.PlanMissing {
 		sum.Resume = "" // the box shows its own
 	}
-	if st.Plain {
+	if st.Plain = o.plain; st.Plain {
 		wide = 0
 	}
 	_, err = fmt.Fprint(std.Out, ui.StatusBox(st, look)+"\n"+sum.Table(wide, look.ASCII))

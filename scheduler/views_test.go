@@ -479,8 +479,9 @@ func pageFigures(t testing.TB, m moment) figures {
 func wide(n int) func() int { return func() int { return n } }
 
 func boxFigures(t testing.TB, m moment) figures {
-	text := ui.StatusBox(ui.StatusView{Status: ui.StatusOf(m.s, m.alive), Plain: true},
-		ui.Options{ASCII: true, Width: wide(101)})
+	st := ui.StatusOf(m.s, m.alive)
+	st.Plain = true
+	text := ui.StatusBox(st, ui.Options{ASCII: true, Width: wide(101)})
 	head, _, _ := strings.Cut(text, ": ")
 	money := match(t, `(\d+/\d+) tasks.* \| `+moneyPattern+`.* \| iteration\s+(\S+)\n`, text)
 	f := figures{"status": head, "done": money[0], "money": money[1], "iterations": money[2]}

@@ -38,6 +38,8 @@ type (
 		Timestamp  string          `xml:"timestamp,attr,omitempty"`
 		Properties []junitProperty `xml:"properties>property,omitempty"`
 		Cases      []junitCase     `xml:"testcase"`
+
+		took time.Duration
 	}
 	junitProperty struct {
 		Name  string `xml:"name,attr"`
@@ -75,7 +77,6 @@ func (r *Summary) JUnit() ([]byte, error) {
 		groups[g.ID] = len(doc.Suites)
 		doc.Suites = append(doc.Suites, junitSuite{Name: "group " + textfmt.Line(g.ID), ID: strconv.Itoa(len(doc.Suites))})
 	}
-	times := make([]time.Duration, len(doc.Suites))
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		if t.Wave < 1 || t.Wave > r.Waves {
@@ -93,15 +94,14 @@ func (r *Summary) JUnit() ([]byte, error) {
 		}
 		doc.addCase(s, c)
 		all += t.Duration
-		times[at] += t.Duration
+		s.took += t.Duration
 	}
 	if g := r.Gate; g != nil && !g.Passed {
 		doc.addGate(g, len(doc.Suites))
-		times = append(times, 0)
 	}
 	for w := range doc.Suites {
 		s := &doc.Suites[w]
-		s.Time = seconds(times[w])
+		s.Time = seconds(s.took)
 		if !r.Started.IsZero() {
 			s.Timestamp = r.Started.UTC().Format("2006-01-02T15:04:05")
 		}

@@ -68,7 +68,9 @@ func (l *loopBlock) fill(s *scheduler.State, events []event.Event, phase string)
 		}
 	}
 	for n, a := range iterationsOf(events) {
-		l.lastIteration = later(l.lastIteration, a.EndedAt)
+		if a.EndedAt.After(l.lastIteration) {
+			l.lastIteration = a.EndedAt
+		}
 		l.history = append(l.history, fmt.Sprintf("{iteration: %d, task: %s, outcome: %s, started: %s, ended: %s}", n+1,
 			strconv.Quote(a.Task), strconv.Quote(string(a.End.Result.Outcome)), formatTime(a.StartedAt), formatTime(a.EndedAt)))
 	}
@@ -159,13 +161,6 @@ func lastInspection(events []event.Event) (last *event.Inspected) {
 		}
 	}
 	return last
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }
 
 // maxErrorText bounds the text of an error, in columns.

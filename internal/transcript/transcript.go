@@ -33,14 +33,12 @@ const (
 // Entry is one entry of an attempt's stream. All texts are untrusted.
 type Entry struct {
 	Kind     Kind
-	Subagent bool      // of a subagent
-	Time     time.Time // zero if the line has none; the CLI stamps answers only
-	ID       string    // of a tool call, and of the answer to it
-	Tool     string    // its name
-	Target   string    // a path, a command or a pattern; of Init: the working directory
-	Text     string    // words, an answer, or the reason of the end
-	Failed   bool      // an answer or an end that is an error
-	Patch    []Change  // of an answer: its edits
+	Subagent bool     // of a subagent
+	Tool     string   // its name
+	Target   string   // a path, a command or a pattern; of Init: the working directory
+	Text     string   // words, an answer, or the reason of the end
+	Failed   bool     // an answer or an end that is an error
+	Patch    []Change // of an answer: its edits
 }
 
 // Reader reads a growing stream line by line. The zero value is ready to use.
@@ -78,10 +76,9 @@ func (r *Reader) Line(line []byte) []Entry {
 	case "result":
 		out = []Entry{endEntry(o)}
 	}
-	at, _ := time.Parse(time.RFC3339Nano, o.Get("timestamp").Str) // the zero time if there is none
 	inner := o.Get("parent_tool_use_id").Str != ""
 	for i := range out {
-		out[i].Time, out[i].Subagent = at, inner
+		out[i].Subagent = inner
 	}
 	return out
 }
@@ -116,7 +113,7 @@ func (r *Reader) assistant(o gjson.Result) (out []Entry) {
 			if len(r.calls) < 10_000 { // a stream without answers must not fill the memory
 				r.calls[id] = c
 			}
-			out = append(out, Entry{Kind: Tool, ID: id, Tool: c.tool, Target: c.target})
+			out = append(out, Entry{Kind: Tool, Tool: c.tool, Target: c.target})
 		}
 		return true
 	})
@@ -137,7 +134,7 @@ func (r *Reader) user(o gjson.Result) (out []Entry) {
 			id := b.Get("tool_use_id").String()
 			c := r.calls[id]
 			delete(r.calls, id)
-			e := Entry{Kind: ToolAnswer, ID: id, Tool: c.tool, Target: c.target, Text: flattenAnswer(b.Get("content")),
+			e := Entry{Kind: ToolAnswer, Tool: c.tool, Target: c.target, Text: flattenAnswer(b.Get("content")),
 				Failed: b.Get("is_error").Bool()}
 			if !e.Failed {
 				e.Patch = answerChanges(told, c.patch)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"time"
 
@@ -61,29 +60,12 @@ func (s *asyncWriter) fail(err error) {
 }
 
 func (s *asyncWriter) writeAll(batch [][]byte) {
-	for rest := batch; len(rest) > 0; {
-		var b []byte
-		if b, rest = joinBatch(rest); !s.write(b) {
+	for i, b := range batch {
+		if !s.write(b) {
 			return
 		}
-		clear(batch[:len(batch)-len(rest)]) // size counts only the rest, so release the written pieces
+		batch[i] = nil // size counts only the rest
 	}
-}
-
-// maxBatch bounds the bytes that several pieces may have in one write.
-const maxBatch = 32 << 10
-
-// joinBatch takes pieces off the front of a non-empty batch.
-func joinBatch(batch [][]byte) (b []byte, rest [][]byte) {
-	n, size := 1, len(batch[0])
-	for n < len(batch) && size+len(batch[n]) <= maxBatch {
-		size += len(batch[n])
-		n++
-	}
-	if n == 1 {
-		return batch[0], batch[1:]
-	}
-	return slices.Concat(batch[:n]...), batch[n:]
 }
 
 func (s *asyncWriter) write(b []byte) bool {

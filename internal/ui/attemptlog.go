@@ -48,7 +48,7 @@ func LogEntry(e transcript.Entry, o Options) []string {
 	case transcript.Init:
 		return []string{head("2", sign("·", "-"), textfmt.Line(e.Text))}
 	case transcript.Text:
-		return marginBlock(in, textfmt.Multiline(e.Text, 0))
+		return append(append([]string{""}, indent(in, strings.TrimSpace(textfmt.Multiline(e.Text, 0)), 0)...), "")
 	case transcript.Thinking:
 		return indent(in+color("2", sign("┆", ":"))+" ", textfmt.Multiline(e.Text, 0), maxAnswerLines)
 	case transcript.ToAgent:
@@ -107,11 +107,6 @@ func diffLines(in string, changes []transcript.Change, color func(code, text str
 		}
 	}
 	return out
-}
-
-// marginBlock returns text at the margin after an empty line.
-func marginBlock(in, text string) []string {
-	return append([]string{""}, append(indent(in, strings.TrimSpace(text), 0), "")...)
 }
 
 // indent puts a mark before the first line of a text and spaces before the others. It shows at most

@@ -58,13 +58,6 @@ func tallyText(c scheduler.Tally) string {
 	return l
 }
 
-// runningTask is work under way as its line shows it.
-type runningTask struct {
-	event.Activity
-	label string
-	cost  budget.USD // so far
-}
-
 // update copies the state. c belongs to the same run. row is the number of the event's first line of record.
 func (m *liveModel) update(e event.Event, s *scheduler.State, c *nextTask, row int) {
 	m.failures.update(e, s, row)
@@ -173,22 +166,22 @@ func (m *liveModel) entryLine(d liveEntry, now time.Time, columns int, ascii boo
 	if d.Kind != "attempt" || o.attempt != d.Attempt {
 		o = observation{}
 	}
-	r := runningTask{Activity: d.Activity, label: d.Kind, cost: o.cost}
-	r.Last, r.At = textfmt.Fit(o.last, maxTextColumns, ascii), o.at
+	label := d.Kind
+	d.Last, d.At = textfmt.Fit(o.last, maxTextColumns, ascii), o.at
 	if d.Task != "" {
-		r.label = textfmt.Fit(d.Task, 60, ascii)
+		label = textfmt.Fit(d.Task, 60, ascii)
 		if d.Attempt > 1 && d.Kind == "attempt" {
-			r.label += fmt.Sprintf(" (attempt %d)", d.Attempt)
+			label += fmt.Sprintf(" (attempt %d)", d.Attempt)
 		}
 		if o.worker != "" {
-			r.label += " on " + textfmt.Fit(o.worker, 30, ascii)
+			label += " on " + textfmt.Fit(o.worker, 30, ascii)
 		}
-		r.label += " " + textfmt.Fit(d.Subject, 80, ascii)
+		label += " " + textfmt.Fit(d.Subject, 80, ascii)
 	}
 	if d.list != "" {
-		return "  " + r.line(now, columns-2, ascii)
+		return "  " + runningLine(d.Activity, label, o.cost, now, columns-2, ascii)
 	}
-	return r.line(now, columns, ascii)
+	return runningLine(d.Activity, label, o.cost, now, columns, ascii)
 }
 
 func (m *liveModel) notice(now time.Time) string {
@@ -249,11 +242,11 @@ func progressBar(c scheduler.Tally, cells int, ascii bool) string {
 	return strings.TrimRight(strings.TrimLeft(b.String(), "\r"), " ")
 }
 
-// line describes one running task: its name, its age, and its last sign of life.
-func (r *runningTask) line(now time.Time, columns int, ascii bool) string {
+// runningLine describes work under way: its name, its age, its cost so far, and its last sign of life.
+func runningLine(r event.Activity, label string, cost budget.USD, now time.Time, columns int, ascii bool) string {
 	age := report.FormatDuration(max(now.Sub(r.Since), 0).Truncate(time.Second))
-	if r.cost > 0 {
-		age += "  " + r.cost.Spent() + " so far"
+	if cost > 0 {
+		age += "  " + cost.Spent() + " so far"
 	}
 	what := r.Last
 	if r.Kind == "counsel" {
@@ -262,7 +255,7 @@ func (r *runningTask) line(now time.Time, columns int, ascii bool) string {
 		what += fmt.Sprintf(" (%s ago)", report.FormatDuration(quiet))
 	}
 	const least = 24 // with fewer columns its activity is not shown
-	head := "  " + r.label
+	head := "  " + label
 	room := columns - textfmt.Width(age) - 2
 	if what == "" || room < 2*least {
 		return textfmt.Truncate(head, room, ascii) + "  " + age

@@ -26,9 +26,6 @@ type Stage struct {
 // planStage is the name of the stage that depends on the plan's file too.
 const planStage = "plan"
 
-// stateStages describes the stages of a run.
-type stateStages struct{ State *scheduler.State }
-
 // lines formats the stage for a box with inner columns.
 func (l Stage) lines(inner int, o Options) (out []string) {
 	sign := marks[l.Mark].sign
@@ -55,8 +52,8 @@ func (l Stage) lines(inner int, o Options) (out []string) {
 	return out
 }
 
-func (st stateStages) stages() []Stage {
-	s := st.State
+// stages describes the stages of a run.
+func stages(s *scheduler.State) []Stage {
 	var out []Stage
 	if f := s.Origin; f != nil {
 		out = append(out, Stage{markGood, "request", fmt.Sprintf("spec %d/10, fit %d, %s, workflow %s", f.SpecScore,
@@ -64,17 +61,15 @@ func (st stateStages) stages() []Stage {
 	}
 	out = append(out, Stage{markGood, planStage, fmt.Sprintf("%s in %s", report.Plural(len(s.Tasks), "task", "tasks"),
 		report.Plural(s.Waves, "wave", "waves")), ""})
-	waves := st.waves()
-	out = append(out, waves)
 	done := s.IsDone()
-	out = append(out, st.review(done), st.criteria(done))
+	out = append(out, wavesStage(s), reviewStage(s, done), criteriaStage(s, done))
 	if n := len(s.Regressions); n > 0 {
 		out = append(out, Stage{markWarn, "checks", report.Plural(n, "is broken", "are broken") + ": " +
 			fitText(s.Regressions[0].String()),
 			`wavex verify --fix, or "once": true where that is as it should be`})
 	}
 	if s.Gate != nil || len(s.Criteria) > 0 && s.Ended == nil {
-		out = append(out, st.gate())
+		out = append(out, gateStage(s.Gate))
 	}
 	if d := s.LastDelivery; d != nil {
 		out = append(out, Stage{markGood, "delivery", strings.TrimSpace(textfmt.Line(d.How) + " " + textfmt.Line(d.Ref)),
@@ -87,7 +82,7 @@ func (st stateStages) stages() []Stage {
 }
 
 // plan adds the changes that a resume would find in the plan.
-func (st StatusView) plan(l Stage) Stage {
+func (st Status) plan(l Stage) Stage {
 	switch {
 	case st.PlanMissing:
 		l.Mark, l.Status = markWarn, l.Status+"; "+textfmt.Line(st.PlanPath)+" is not there any more"
@@ -101,8 +96,8 @@ func (st StatusView) plan(l Stage) Stage {
 	return l
 }
 
-func (st stateStages) waves() Stage {
-	s, c := st.State, st.State.Counts
+func wavesStage(s *scheduler.State) Stage {
+	c := s.Counts
 	l := Stage{markRetry, "waves", fmt.Sprintf("%d of %d completed", c.Completed, len(s.Tasks)), ""}
 	if s.Ended == nil {
 		l.Status = fmt.Sprintf("wave %d of %d, ", s.CurrentWave(), s.Waves) + l.Status
@@ -122,14 +117,13 @@ func (st stateStages) waves() Stage {
 	var at nextTask
 	l.Next = at.next(s, time.Time{})
 	if l.Next == "none" || c.Failed > 0 && c.Pending == 0 {
-		l.Next = st.failureText()
+		l.Next = failureText(s)
 	}
 	return l
 }
 
 // failureText names the first failed task and its reason.
-func (st stateStages) failureText() string {
-	s := st.State
+func failureText(s *scheduler.State) string {
 	for i := range s.Tasks {
 		if t := &s.Tasks[i]; t.Status == event.Failed {
 			l := "look at " + taskLabel(s, s.Plan.Tasks[i].ID)
@@ -142,8 +136,7 @@ func (st stateStages) failureText() string {
 	return ""
 }
 
-func (st stateStages) review(done bool) Stage {
-	s := st.State
+func reviewStage(s *scheduler.State, done bool) Stage {
 	if r := s.Thorough(); r != nil {
 		l := Stage{markGood, "review", fmt.Sprintf("thorough, passed, %s",
 			report.Plural(len(r.Review.Findings), "finding",
@@ -182,8 +175,8 @@ func (st stateStages) review(done bool) Stage {
 	return l
 }
 
-func (st stateStages) criteria(done bool) Stage {
-	list := report.Criteria(st.State)
+func criteriaStage(s *scheduler.State, done bool) Stage {
+	list := report.Criteria(s)
 	met, first := 0, ""
 	for _, c := range list {
 		if c.Met {
@@ -202,8 +195,7 @@ func (st stateStages) criteria(done bool) Stage {
 	return l
 }
 
-func (st stateStages) gate() Stage {
-	g := st.State.Gate
+func gateStage(g *event.GateEnded) Stage {
 	switch {
 	case g == nil:
 		return Stage{markNone, "gate", "not yet", ""}

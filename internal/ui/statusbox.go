@@ -14,7 +14,7 @@ import (
 // This file draws the box of `wavex status`: the stages of the workflow and the next action of
 // each.
 
-// Status holds the data of the box that come from the journal. Its texts may be foreign.
+// Status holds the data of the box. Its texts may be foreign.
 type Status struct {
 	Run, Name string
 	Status    event.RunStatus
@@ -24,12 +24,20 @@ type Status struct {
 	Stages    []Stage
 	PlanPath  string
 	report.Figures
+
+	Plain bool // without a frame, for screen readers
+
+	// The plan as a resume would find it: edited, unchanged, or with a mistake.
+	PlanEdit    *event.Edit
+	PlanMissing bool
+	PlanError   error
 }
 
-// StatusOf derives the data of the box from a state. alive tells whether a wavex process works at the run.
+// StatusOf derives the data of the box that come from the journal. alive tells whether a wavex process works at the
+// run.
 func StatusOf(s *scheduler.State, alive bool) Status {
 	st := Status{Run: s.Config.Run, Name: s.Plan.Name, Status: event.RunRunning, Going: s.Ended == nil && alive,
-		Stages: stateStages{s}.stages(), PlanPath: s.Plan.Path, Figures: report.FiguresOf(s)}
+		Stages: stages(s), PlanPath: s.Plan.Path, Figures: report.FiguresOf(s)}
 	if s.Stop != nil {
 		st.Stopping = cmp.Or(s.Stop.Reason, string(s.Stop.Status))
 	}
@@ -59,20 +67,9 @@ func (st *Status) money() string {
 	return l + " | iteration " + st.IterationsText()
 }
 
-// StatusView holds the data of the box.
-type StatusView struct {
-	Status
-	Plain bool // without a frame, for screen readers
-
-	// The plan as a resume would find it: edited, unchanged, or with a mistake.
-	PlanEdit    *event.Edit
-	PlanMissing bool
-	PlanError   error
-}
-
 // StatusBox draws the stages of a run with the next action of each, no wider than columns or 100. Below
 // it stands the command that continues, which is never cut.
-func StatusBox(st StatusView, o Options) string {
+func StatusBox(st Status, o Options) string {
 	width := min(o.width()-1, 100)
 	inner := max(width-4, 12)
 	lines := wrapText(st.money(), inner)
@@ -86,7 +83,7 @@ func StatusBox(st StatusView, o Options) string {
 		}
 		lines = append(lines, l.lines(inner, o)...)
 	}
-	title := string(st.Status.Status) + ": " + cmp.Or(textfmt.Line(st.Name), textfmt.Line(st.Run))
+	title := string(st.Status) + ": " + cmp.Or(textfmt.Line(st.Name), textfmt.Line(st.Run))
 	if st.Plain {
 		return title + "\n" + strings.Join(lines, "\n") + "\n" + st.resumeCommand()
 	}
@@ -147,7 +144,7 @@ func RequestBox(r Request, o Options) string {
 }
 
 // resumeCommand returns the command that continues.
-func (st StatusView) resumeCommand() string {
+func (st Status) resumeCommand() string {
 	switch {
 	case st.PlanMissing: // the line of the plan has it
 		return ""
@@ -155,7 +152,7 @@ func (st StatusView) resumeCommand() string {
 		return "Watch it with: wavex watch\n"
 	case st.Next != "":
 		return "Continue with: " + textfmt.Line(st.Next) + "\n"
-	case st.Status.Status == event.RunComplete:
+	case st.Status == event.RunComplete:
 		return "Nothing is left to do. The whole story: wavex report --html > report.html\n"
 	}
 	return ""

@@ -20,7 +20,7 @@ func TestBoxGolden(t *testing.T) {
 	}
 	for name, tell := range all {
 		s := tell(t, nil)
-		st := StatusView{Status: StatusOf(s.S, s.S.Ended == nil)}
+		st := StatusOf(s.S, s.S.Ended == nil)
 		golden(t, "box-"+name+".txt", StatusBox(st, Options{Width: func() int { return 80 }}))
 		for _, columns := range []int{200, 60, 30} {
 			o := Options{Width: func() int { return columns }, ASCII: columns == 60}

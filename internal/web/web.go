@@ -217,7 +217,7 @@ func (s *Server) page(w http.ResponseWriter) {
 		http.Error(w, "there is nothing to show yet", http.StatusServiceUnavailable)
 		return
 	}
-	if err := page.WriteLive(&b, n.Run); err != nil {
+	if err := page.Write(&b, n.Run, nil, nil); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}

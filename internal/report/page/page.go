@@ -35,66 +35,11 @@ var scripts = []string{"dom", "words", "lists", "graph", "time", "money", "list"
 // out, and the page says so.
 const maxText = 48 << 20
 
-// Write writes the page of a run with all its details inside. redact, which may be nil, removes secrets from the
-// details; it gets them before they are compressed, since afterwards no secret is found in them. Write returns the
+// Write writes the page of a run with all its details inside. Without details, as for a run under way, the page
+// requests them, and news, at addresses below its own (see package web). redact, which may be nil, removes secrets from
+// the details; it gets them before they are compressed, since afterwards no secret is found in them. Write returns the
 // errors of w, or an error for a defect in the page itself.
 func Write(w io.Writer, r *Run, d *Details, redact func([]byte) []byte) error {
-	return write(w, r, func(put func(int, template.JS) error) error {
-		size := 0
-		for i := range r.Tasks {
-			b, err := Encode(d.Task(i, size < maxText))
-			if err != nil {
-				return err
-			}
-			size += len(b)
-			if redact != nil {
-				b = redact(b)
-			}
-			if b, err = deflated(b); err != nil {
-				return err
-			}
-			if err := put(i, template.JS(b)); err != nil { //nolint:gosec // JSON with <, > and & escaped
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// deflated returns a part of the page's data as a JSON string: compressed (RFC 1951), in base64. The page's script
-// reads it when the task is opened. Prompts repeat much, so that a page becomes several times smaller.
-func deflated(data []byte) ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('"')
-	text := base64.NewEncoder(base64.StdEncoding, &b)
-	w, err := flate.NewWriter(text, flate.DefaultCompression)
-	if err == nil {
-		_, err = w.Write(data)
-		err = errors.Join(err, w.Close(), text.Close())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("compressing the page's data: %w", err)
-	}
-	b.WriteByte('"')
-	return b.Bytes(), nil
-}
-
-// WriteLive writes the page of a run under way, whose Live is true. The page has no details inside;
-// it requests them, and news, at addresses below its own (see package web).
-func WriteLive(w io.Writer, r *Run) error {
-	return write(w, r, func(func(int, template.JS) error) error { return nil })
-}
-
-// Encode returns a part of the page's data as JSON that can stand inside an HTML page.
-func Encode(v any) ([]byte, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the page's data: %w", err)
-	}
-	return textfmt.JSON(b), nil
-}
-
-func write(w io.Writer, r *Run, details func(func(int, template.JS) error) error) error {
 	script, style, err := scriptAndStyle()
 	if err != nil {
 		return err
@@ -116,16 +61,55 @@ func write(w io.Writer, r *Run, details func(func(int, template.JS) error) error
 	if err := t.ExecuteTemplate(w, "head", head); err != nil {
 		return err
 	}
-	err = details(func(i int, b template.JS) error {
-		return t.ExecuteTemplate(w, "detail", struct {
+	size := 0
+	for i := 0; d != nil && i < len(r.Tasks); i++ {
+		b, err := Encode(d.Task(i, size < maxText))
+		if err != nil {
+			return err
+		}
+		size += len(b)
+		if redact != nil {
+			b = redact(b)
+		}
+		if b, err = deflated(b); err != nil {
+			return err
+		}
+		detail := struct {
 			I    int
 			Data template.JS
-		}{i, b})
-	})
-	if err != nil {
-		return err
+		}{i, template.JS(b)} //nolint:gosec // JSON with <, > and & escaped
+		if err := t.ExecuteTemplate(w, "detail", detail); err != nil {
+			return err
+		}
 	}
 	return t.ExecuteTemplate(w, "foot", template.JS(script)) //nolint:gosec // our own
+}
+
+// deflated returns a part of the page's data as a JSON string: compressed (RFC 1951), in base64. The page's script
+// reads it when the task is opened. Prompts repeat much, so that a page becomes several times smaller.
+func deflated(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('"')
+	text := base64.NewEncoder(base64.StdEncoding, &b)
+	w, err := flate.NewWriter(text, flate.DefaultCompression)
+	if err == nil {
+		_, err = w.Write(data)
+		err = errors.Join(err, w.Close(), text.Close())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compressing the page's data: %w", err)
+	}
+	b.WriteByte('"')
+	return b.Bytes(), nil
+}
+
+// Encode returns a part of the page's data as JSON that can stand inside an HTML page.
+func Encode(v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the page's data: %w", err)
+	}
+	return textfmt.JSON(b), nil
 }
 
 // scriptAndStyle returns the page's script and style.
