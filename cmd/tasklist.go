@@ -79,12 +79,8 @@ func exportList(ctx context.Context, name, path string, p *plan.Plan, request st
 		return err
 	}
 	lost, err := l.Export(ctx, p, native, request)
-	var full *tasklist.NotEmptyError
 	var unfit *tasklist.UnfitError
-	switch {
-	case errors.As(err, &full):
-		return usage("%s", full)
-	case errors.As(err, &unfit):
+	if errors.As(err, &unfit) {
 		return usage("%s", unfit)
 	}
 	if err != nil {

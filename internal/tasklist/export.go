@@ -15,36 +15,24 @@ import (
 	"wavex/internal/plan"
 )
 
-// NotEmptyError refuses to mix a plan with the content of a list.
-type NotEmptyError struct {
-	List  *List
-	Tasks int // number of files, including those of completed tasks
-}
+// UnfitError refuses to export a plan to a list.
+type UnfitError struct{ Why string }
 
-func (e *NotEmptyError) Error() string {
-	return fmt.Sprintf("the list %s has %d tasks already (%s); take another name, or delete those tasks first",
-		e.List.Name, e.Tasks, e.List.Dir)
-}
-
-// UnfitError refuses a plan with a part without which its tasks mean something else.
-type UnfitError struct{ Part string }
-
-func (e *UnfitError) Error() string {
-	return e.Part + ", which a task list has no place for; run the plan by its file"
-}
+func (e *UnfitError) Error() string { return e.Why }
 
 // unfit returns the reason why no list can hold the tasks of a plan, or nil. Their ids become numbers, and references
 // would name other tasks.
 func unfit(p *plan.Plan) error {
+	const noPlace = ", which a task list has no place for; run the plan by its file"
 	if len(p.Groups) > 0 {
-		return &UnfitError{fmt.Sprintf("task %s has a list (foreach)", p.Groups[0].ID)}
+		return &UnfitError{fmt.Sprintf("task %s has a list (foreach)%s", p.Groups[0].ID, noPlace)}
 	}
 	if len(p.Params) > 0 {
-		return &UnfitError{"the plan has parameters"}
+		return &UnfitError{"the plan has parameters" + noPlace}
 	}
 	for i := range p.Tasks {
 		if uses := p.Tasks[i].Uses(); len(uses) > 0 {
-			return &UnfitError{fmt.Sprintf("task %s refers to the output of %s", p.Tasks[i].ID, uses[0])}
+			return &UnfitError{fmt.Sprintf("task %s refers to the output of %s%s", p.Tasks[i].ID, uses[0], noPlace)}
 		}
 	}
 	return nil
@@ -64,7 +52,8 @@ func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte, request 
 			return nil, err
 		}
 		if n := len(tasks) + len(bad); n > 0 {
-			return nil, &NotEmptyError{l, n}
+			return nil, &UnfitError{fmt.Sprintf("the list %s has %d tasks already (%s); take another name, or delete those tasks "+
+				"first", l.Name, n, l.Dir)}
 		}
 	}
 	var file struct {

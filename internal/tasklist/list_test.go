@@ -275,8 +275,8 @@ func TestLocks(t *testing.T) {
 				t.Fatal(err)
 			}
 			age(t, -time.Hour) // its holder keeps it fresh
-			var busy *BusyError
-			if err := l.Update(t.Context(), "1", nothing); !errors.As(err, &busy) || busy.Path != file+".lock" {
+			err := l.Update(t.Context(), "1", nothing)
+			if err == nil || !strings.HasPrefix(err.Error(), file+".lock is held by somebody else") {
 				t.Error(err)
 			}
 			if err := os.Remove(file + ".lock"); err != nil {

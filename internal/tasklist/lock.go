@@ -27,13 +27,6 @@ const (
 	lockTimeout = 15 * time.Second
 )
 
-// BusyError means that another process did not release a lock in time.
-type BusyError struct{ Path string }
-
-func (e *BusyError) Error() string {
-	return fmt.Sprintf("%s is held by somebody else; if nobody uses the list, remove that folder", e.Path)
-}
-
 // lock is a held lock. A timer updates its mtime until unlock.
 type lock struct {
 	path string
@@ -46,7 +39,8 @@ type lock struct {
 
 // acquire takes the lock of an existing file. It waits at most lockTimeout.
 func acquire(ctx context.Context, file string) (*lock, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout, &BusyError{file + ".lock"})
+	ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout, fmt.Errorf(
+		"%s.lock is held by somebody else; if nobody uses the list, remove that folder", file))
 	defer cancel()
 	target, err := filepath.EvalSymlinks(file) // as the CLI does
 	if err != nil {
