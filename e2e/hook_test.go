@@ -31,7 +31,7 @@ const shop = `-- plan.json --
 func hookedRepo(t *testing.T) repo {
 	t.Helper()
 	r := newRepo(t, shop)
-	r.tool("hooks", "install", "--project")
+	r.tool("hook", "install")
 	return r
 }
 
@@ -160,7 +160,7 @@ func TestStopHookIgnoresChildren(t *testing.T) {
 {"name": "shop", "defaults": {"model": "`+model+
 		`"}, "tasks": [{"id": "1", "subject": "Lay the floor", "allowedTools": ["Bash"], "verify": ["test -e floor"]}]}
 `)
-	r.tool("hooks", "install", "--project")
+	r.tool("hook", "install")
 	e := r.wavexEnv(withWavex(t, srv, "CLAUDE_CODE_SESSION_ID=somebody"), "run", "plan.json", "--output", "json",
 		"--counsel", "off", "--sandbox", "off").end()
 	if e.exit != 0 {

@@ -52,8 +52,8 @@ func (l *List) Export(ctx context.Context, p *plan.Plan, native []byte, request 
 			return nil, err
 		}
 		if n := len(tasks) + len(bad); n > 0 {
-			return nil, &UnfitError{fmt.Sprintf("the list %s has %d tasks already (%s); take another name, or delete those tasks "+
-				"first", l.Name, n, l.Dir)}
+			return nil, &UnfitError{fmt.Sprintf("the list %s has %d tasks already (%s); take another name, or delete those "+
+				"tasks first", l.Name, n, l.Dir)}
 		}
 	}
 	var file struct {
