@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"wavex/internal/plan"
 	"wavex/internal/safefile"
@@ -52,19 +53,9 @@ type worktreeRunner struct {
 func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	m := r.m
 	began := m.opts.Now()
-	failedResult := func(err error) runner.Result {
-		res := runner.Result{Outcome: runner.Broken, Reason: textfmt.OneLine("no worktree for it: "+err.Error(), 400),
-			Session: req.Session, Started: began.UTC(), Duration: m.opts.Now().Sub(began), Contained: true}
-		if cause := context.Cause(ctx); cause != nil {
-			res.Outcome, res.Reason = runner.Interrupted, "stopped before it began: "+cause.Error()
-			return res
-		}
-		res.Signature = runner.Signature(res.Reason, "")
-		return res
-	}
 	t, kept, err := m.attemptTree(ctx, req)
 	if err != nil {
-		return failedResult(err)
+		return m.notBegun(ctx, req, began, runner.Broken, "no worktree for it: "+err.Error())
 	}
 	if ended := hooks.TurnEnded; ended != nil && req.Commit != "" {
 		hooks.TurnEnded = func(turn runner.Turn) error {
@@ -74,13 +65,12 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 	}
 	if req.Turn != nil && !kept {
 		_ = m.releaseTree(t, "") // it is empty
-		return runner.Result{Outcome: runner.Truncated, Reason: "the worktree with the work of its last turn is gone",
-			Session: req.Session, Started: began.UTC(), Contained: true}
+		return m.notBegun(ctx, req, began, runner.Truncated, "the worktree with the work of its last turn is gone")
 	}
 	mapped, err := m.mapRequest(t, req)
 	if err != nil {
 		_ = m.releaseTree(t, "")
-		return failedResult(err)
+		return m.notBegun(ctx, req, began, runner.Broken, "no worktree for it: "+err.Error())
 	}
 	if !kept && m.opts.Setup.Run == "" && len(req.Env) == 0 { // else it may have ignored files of other tasks
 		hooks.Memory, hooks.Files = &m.checks.Memory, m.baseFiles(ctx, t, req.Dir)
@@ -102,6 +92,20 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 	}
 	if err := m.releaseTree(t, done); err != nil && res.Outcome == runner.Done {
 		res.Outcome, res.Reason = runner.Broken, textfmt.OneLine(err.Error(), 400)
+	}
+	return res
+}
+
+// notBegun returns the result of an attempt that could not begin, or that ctx has stopped before.
+func (m *Manager) notBegun(ctx context.Context, req runner.Request, began time.Time, outcome runner.Outcome,
+	why string) runner.Result {
+	if cause := context.Cause(ctx); cause != nil {
+		outcome, why = runner.Interrupted, "stopped before it began: "+cause.Error()
+	}
+	res := runner.Result{Outcome: outcome, Reason: textfmt.OneLine(why, runner.ReasonMax), Session: req.Session,
+		Started: began.UTC(), Duration: m.opts.Now().Sub(began), Contained: true}
+	if outcome != runner.Interrupted {
+		res.Signature = runner.Signature(res.Reason, "")
 	}
 	return res
 }

@@ -128,11 +128,6 @@ func (b *bundles) owns(ref string) bool {
 	return slices.ContainsFunc(b.prefixes, func(p string) bool { return strings.HasPrefix(ref, p) })
 }
 
-// isObjectID reports whether a text is the id of an object in hex.
-func isObjectID(id string) bool {
-	return (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == ""
-}
-
 // save writes a bundle of the commits of the run's refs that are in none yet, based on base. It writes none if there is
 // nothing new. The error is the cause of ctx's end, or else it is reported once: nothing more is saved then.
 func (b *bundles) save(ctx context.Context, g git, base string) error {

@@ -28,9 +28,19 @@ func (p *Checkpoints) OpenBundles(dir loop.Dir, base string) (err error) {
 	return err
 }
 
-// Carry makes a checkpoint and saves it in .loop. After an error nothing more is saved.
+// CarryBeforeWave is Carry before a wave begins. Concurrent calls for one wave wait for it. It tells Warn of an error.
+func (p *Checkpoints) CarryBeforeWave(ctx context.Context, wave int) {
+	_ = p.once(fmt.Sprint("carry before ", wave), func() error {
+		if err := p.Carry(ctx); err != nil && context.Cause(ctx) == nil {
+			p.Warn(err)
+		}
+		return nil
+	})
+}
+
+// Carry makes a checkpoint and saves it in .loop, if OpenBundles was called. After an error nothing more is saved.
 func (p *Checkpoints) Carry(ctx context.Context) error {
-	if p.bundles.isBroken() {
+	if p.bundles == nil || p.bundles.isBroken() {
 		return nil
 	}
 	err := p.saveState(ctx)
@@ -82,9 +92,10 @@ func (p *Checkpoints) removeSecrets(ctx context.Context, g git) error {
 			continue
 		}
 		secret = append(secret, path)
-		if !slices.Contains(p.leftSecrets, path) {
-			p.leftSecrets = append(p.leftSecrets, path)
-			p.SecretLeft(path)
+		if key := "secret " + path; !slices.Contains(p.named, key) {
+			p.named = append(p.named, key)
+			p.Warn(fmt.Errorf("%s has a secret and is not saved in %s: a fresh clone that continues the run lacks it", path,
+				loop.Name))
 		}
 	}
 	if secret == nil {

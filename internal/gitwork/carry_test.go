@@ -116,7 +116,7 @@ func TestCarryLeavesSecrets(t *testing.T) {
 	p := from.carrying(base)
 	var said []string
 	p.HasSecret = func(b []byte) bool { return strings.Contains(string(b), "token") }
-	p.SecretLeft = func(path string) { said = append(said, path) }
+	p.Warn = func(err error) { said = append(said, strings.Fields(err.Error())[0]) }
 	from.write(from.dir, files{"a": "2\n", ".env": "KEY=token\n", "tracked.env": "KEY=token\n", "staged": "token\n"})
 	from.git("add", "staged")
 	must(t, p.Carry(t.Context()))

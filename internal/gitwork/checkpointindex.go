@@ -1,134 +1,91 @@
 package gitwork
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"wavex/internal/safefile"
 )
 
-// This file keeps an index for checkpoints: a copy of the user's that git compares with the files of the checkout,
-// since the user's may be out of date, as after cp or the restore of a cache. Each checkpoint adds to a copy of it, so
-// that it has nothing of the one before: no file that git ignores now, no state without secrets.
+// This file makes the indexes of checkpoints: copies of the user's, which git compares with the files of the checkout.
 
-// keptIndex is an index in a folder of its own.
-type keptIndex struct {
-	turn *semaphore.Weighted // one checkpoint at a time uses the rest
-	user string              // path of the user's index
-	seed os.FileInfo         // of the user's index when it was copied; nil: there was none
-	own  bool                // IndexDir has nothing of earlier sessions
-	dir  string              // "": there is no index. It has "kept" and "index", of the checkpoint that is being made.
-}
-
-// withAll adds all changes of the checkout to the index and calls use with it. With maxNew above 0 it returns an
-// *Error with TooLarge if the files to add are larger, in bytes.
+// withAll adds all changes of the checkout to a copy of the user's index and calls use with it. With maxNew above 0 it
+// returns an *Error with TooLarge if the files to add are larger, in bytes.
 func (p *Checkpoints) withAll(ctx context.Context, maxNew int64, use func(git) error) error {
-	if p.index.turn.Acquire(ctx, 1) != nil {
-		return context.Cause(ctx)
-	}
-	defer p.index.turn.Release(1)
-	g, changed, files, err := p.openIndex(ctx, maxNew)
-	if err == nil {
-		err = p.addAll(ctx, g, changed, files)
-	}
-	if err == nil {
-		err = use(g)
-	}
-	if err != nil || p.IndexDir == "" { // a git that was stopped may have left its lock
-		p.index.remove()
-	}
-	return err
-}
-
-// openIndex returns a git that uses the index, and the pathspecs of the files that differ from it and of all files. It
-// begins again from the user's index if that has changed, since an agent may have added files that git ignores. With
-// maxNew above 0 it returns an *Error with TooLarge if the files to add are larger, in bytes.
-func (p *Checkpoints) openIndex(ctx context.Context, maxNew int64) (g git, changed, files []string, err error) {
-	k := &p.index
-	if err := safefile.CheckPath(cmp.Or(k.dir, p.IndexDir)); err != nil {
-		return g, nil, nil, err
-	}
-	now, err := os.Stat(k.user)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return g, nil, nil, err
-	}
-	_, gone := os.Stat(k.path("kept")) // an agent may have cleaned up
-	if k.dir == "" || gone != nil || !sameVersion(k.seed, now) {
-		if err := p.seedIndex(now); err != nil {
-			return g, nil, nil, err
-		}
-	}
-	if files, err = p.allFiles(ctx); err == nil {
-		g, err = p.g.withFiltersOf(ctx, p.before)
-	}
+	p.making.Lock()
+	defer p.making.Unlock()
+	user, _ := os.Stat(p.index) // nil: there is none
+	g, done, err := p.copyOfIndex(user)
 	if err != nil {
-		return g, nil, nil, err
-	}
-	changed = files
-	if p.IndexDir != "" || maxNew > 0 || p.StoresLarge != nil {
-		paths, err := p.checkNewFiles(ctx, g, maxNew, files)
-		if err != nil {
-			return g, nil, nil, err
-		}
-		if len(paths) <= fewFiles {
-			changed = paths
-		}
-	}
-	err = copyIndex(k.path("kept"), k.path("index"))
-	return g.withEnv("GIT_INDEX_FILE=" + k.path("index")), changed, files, err
-}
-
-// seedIndex copies the user's index, whose version is now.
-func (p *Checkpoints) seedIndex(now os.FileInfo) (err error) {
-	k := &p.index
-	k.remove()
-	if p.IndexDir != "" && !k.own { // a wavex that was killed has left its index
-		if err := errors.Join(safefile.RemoveAll(p.IndexDir), safefile.MkdirAll(p.IndexDir, 0o700)); err != nil {
-			return err
-		}
-		k.own = true
-	}
-	if k.dir, err = os.MkdirTemp(p.IndexDir, "wavex-index-"); err != nil {
 		return err
 	}
-	k.seed = now
-	return copyIndex(k.user, k.path("kept"))
+	defer done()
+	files, err := p.allFiles(ctx)
+	if err == nil {
+		g, err = g.withFiltersOf(ctx, p.before)
+	}
+	changed := true
+	if err == nil && (maxNew > 0 || p.Warn != nil) {
+		changed, err = p.checkNewFiles(ctx, g, maxNew, files)
+	}
+	if err == nil && p.IndexDir != "" {
+		p.seed = nil
+		if err = copyIndex(g.indexPath(), p.keptIndex()); err == nil {
+			p.seed = user
+		}
+	}
+	if err == nil && changed {
+		err = p.addAll(ctx, g, files)
+	}
+	if err != nil {
+		return err
+	}
+	return use(g)
 }
 
-// path returns the path of a file in the folder.
-func (k *keptIndex) path(name string) string { return filepath.Join(k.dir, name) }
+// copyOfIndex returns a git with a copy of the user's index, whose version is user. Unless that has changed it has the
+// times of files from the last checkpoint, since the user's may be out of date, as after cp or the restore of a cache.
+// The caller must call done, which removes the copy.
+func (p *Checkpoints) copyOfIndex(user os.FileInfo) (g git, done func(), err error) {
+	if p.IndexDir != "" {
+		err = safefile.MkdirAll(p.IndexDir, 0o700)
+	}
+	if err == nil {
+		g, done, err = p.g.emptyIndex(p.IndexDir)
+	}
+	if err != nil {
+		return g, nil, err
+	}
+	from := p.index
+	if _, gone := os.Stat(p.keptIndex()); gone == nil && sameVersion(p.seed, user) { // an agent may have cleaned up
+		from = p.keptIndex()
+	}
+	if err = copyIndex(from, g.indexPath()); err != nil {
+		done()
+	}
+	return g, done, err
+}
+
+// keptIndex returns the path of the copy of the user's index that the next checkpoint uses.
+func (p *Checkpoints) keptIndex() string { return filepath.Join(p.IndexDir, "kept") }
 
 // sameVersion reports whether a file is as it was; nil: there is none.
 func sameVersion(then, now os.FileInfo) bool {
-	if then == nil || now == nil {
-		return then == nil && now == nil
-	}
-	return os.SameFile(then, now) && then.ModTime().Equal(now.ModTime()) && then.Size() == now.Size()
+	return then != nil && now != nil && os.SameFile(then, now) && then.ModTime().Equal(now.ModTime()) &&
+		then.Size() == now.Size()
 }
 
-// remove removes the index. The next session removes a folder that cannot be removed.
-func (k *keptIndex) remove() {
-	if k.dir != "" {
-		_ = safefile.RemoveAll(k.dir)
-		k.dir = ""
-	}
-}
+// indexVariable begins the variable that names the index of a git.
+const indexVariable = "GIT_INDEX_FILE="
 
-// Close waits for the checkpoint that is being made, and removes the index.
-func (p *Checkpoints) Close() {
-	_ = p.index.turn.Acquire(context.Background(), 1) // cannot fail
-	defer p.index.turn.Release(1)
-	p.index.remove()
-	if p.IndexDir != "" {
-		_ = safefile.Remove(p.IndexDir) // the next session removes what stays
-	}
+// indexPath returns the path of an index of emptyIndex.
+func (g git) indexPath() string {
+	return strings.TrimPrefix(filterEnv(g.env, indexVariable)[0], indexVariable)
 }
 
 // copyIndex copies an index, if there is one.
@@ -153,7 +110,7 @@ func copyIndex(from, to string) error {
 
 // commitIndex returns a git with an index of a commit. The caller must call done, which removes it.
 func (g git) commitIndex(ctx context.Context, commit string) (index git, done func(), err error) {
-	if index, done, err = g.emptyIndex(); err != nil {
+	if index, done, err = g.emptyIndex(""); err != nil {
 		return index, nil, err
 	}
 	if err = index.run(ctx, "read-tree", commit); err != nil {
@@ -162,11 +119,12 @@ func (g git) commitIndex(ctx context.Context, commit string) (index git, done fu
 	return index, done, err
 }
 
-// emptyIndex returns a git with an empty index. The caller must call done, which removes it.
-func (g git) emptyIndex() (index git, done func(), err error) {
-	dir, err := os.MkdirTemp("", "wavex-index-")
+// emptyIndex returns a git with an empty index in a folder, "" for that of temporary files. The caller must call done,
+// which removes it.
+func (g git) emptyIndex(in string) (index git, done func(), err error) {
+	dir, err := os.MkdirTemp(in, "wavex-index-")
 	if err != nil {
 		return index, nil, err
 	}
-	return g.withEnv("GIT_INDEX_FILE=" + filepath.Join(dir, "index")), func() { _ = os.RemoveAll(dir) }, nil
+	return g.withEnv(indexVariable + filepath.Join(dir, "index")), func() { _ = os.RemoveAll(dir) }, nil
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"golang.org/x/sync/semaphore"
 )
 
 // This file makes checkpoints of a shared directory: commits of everything in the checkout that git
@@ -25,34 +23,30 @@ type Checkpoints struct {
 	// Own lists absolute paths of files that no checkpoint includes: the outputs of wavex. It must be set before the
 	// first checkpoint.
 	Own []string
-	// HasSecret reports whether the contents of a file have a secret. Such a file is not saved in .loop, and SecretLeft
-	// gets its path, relative to the top directory. Both are nil, or neither.
-	HasSecret  func(contents []byte) bool
-	SecretLeft func(path string)
-
-	// StoresLarge gets the path, relative to the top directory, and the size in bytes of each large file that checkpoints
-	// without a bound store. It is nil or set before the first checkpoint.
-	StoresLarge func(path string, size int64)
-	// IndexDir is a folder of the run in which a copy of the user's index is kept, so that only the first checkpoint reads
-	// files that did not change; "": none is kept. Close removes the copy.
+	// HasSecret reports whether the contents of a file have a secret. Such a file is not saved in .loop. nil: none has.
+	HasSecret func(contents []byte) bool
+	// Warn gets problems that do not stop the run, from any goroutine: a large file in a checkpoint without a bound, and
+	// work that is not saved in .loop. nil: they are not looked for.
+	Warn func(error)
+	// IndexDir is a folder of the run for the copies of the user's index; "": that of temporary files, and none is kept.
 	IndexDir string
 
 	run    string
 	g      git      // in the top directory of the checkout
 	before settings // when the session began
-	add    []string // arguments of git that add all files
+	index  string   // path of the user's
 
 	base    string   // the commit that the run began on; valid with bundles
 	bundles *bundles // nil: not opened
 
-	leftSecrets []string // that SecretLeft got
-	named       []string // that StoresLarge got
-
-	index keptIndex
+	making sync.Mutex  // one checkpoint at a time uses these
+	add    []string    // arguments of git that add all files
+	named  []string    // files that Warn was told of
+	seed   os.FileInfo // of the user's index when keptIndex was copied; nil: it was not
 
 	mu    sync.Mutex
-	waves map[int]func() error // each makes a checkpoint once
-	gaps  int                  // between sessions; -1: unknown
+	waves map[string]func() error // each makes a checkpoint once
+	gaps  int                     // between sessions; -1: unknown
 }
 
 // OpenCheckpoints opens the repository of a project. An *Error says that there is none, and therefore no
@@ -74,9 +68,8 @@ func OpenCheckpoints(ctx context.Context, project, run string, env []string) (*C
 	if err != nil {
 		return nil, err
 	}
-	return &Checkpoints{run: run, g: g.inDir(c.top).asWavex().withoutHooks(), before: before,
-		waves: map[int]func() error{}, index: keptIndex{turn: semaphore.NewWeighted(1), user: c.index}, gaps: -1,
-		add: addSparse}, nil
+	return &Checkpoints{run: run, g: g.inDir(c.top).asWavex().withoutHooks(), before: before, index: c.index,
+		waves: map[string]func() error{}, gaps: -1, add: addSparse}, nil
 }
 
 // BeforeTask makes a checkpoint before a task begins. A later attempt does not replace it: it begins on
@@ -93,13 +86,17 @@ func (p *Checkpoints) AfterTask(ctx context.Context, task string) error {
 // BeforeWave makes a checkpoint before a wave begins, unless an earlier call or session has made it.
 // Concurrent calls wait for it. The error is an *Error with TooLarge if there is more than MaxNew to add.
 func (p *Checkpoints) BeforeWave(ctx context.Context, wave int) error {
+	ref := waveStartRef(p.run, wave)
+	return p.once(ref, func() error { return p.setIfMissing(ctx, ref, fmt.Sprintf("Before wave %d", wave), p.MaxNew) })
+}
+
+// once calls do for the first call with a name. Concurrent calls wait for it, and have its result.
+func (p *Checkpoints) once(name string, do func() error) error {
 	p.mu.Lock()
-	once := p.waves[wave]
+	once := p.waves[name]
 	if once == nil {
-		once = sync.OnceValue(func() error {
-			return p.setIfMissing(ctx, waveStartRef(p.run, wave), fmt.Sprintf("Before wave %d", wave), p.MaxNew)
-		})
-		p.waves[wave] = once
+		once = sync.OnceValue(do)
+		p.waves[name] = once
 	}
 	p.mu.Unlock()
 	return once()
@@ -162,16 +159,11 @@ func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64
 	return id, err
 }
 
-// fewFiles is the number of files up to which git add gets their names: it compares each name with each entry of the
-// index, and without names each entry with its file.
-const fewFiles = 32
-
-// addAll adds to the index g the changes of files, some of all. Both are pathspecs.
-func (p *Checkpoints) addAll(ctx context.Context, g git, files, all []string) error {
-	for try := 1; len(files) > 0; try++ {
+// addAll adds to the index g the changes of files, which are pathspecs.
+func (p *Checkpoints) addAll(ctx context.Context, g git, files []string) error {
+	for try := 1; ; try++ {
 		// Agents may be at work: try again if a file disappears while it is read.
 		err := g.run(ctx, slices.Concat(p.add, []string{"--"}, files)...)
-		files = all
 		if exitCode(err) == usageError {
 			p.add = addSparse[:2]
 		}
@@ -179,7 +171,6 @@ func (p *Checkpoints) addAll(ctx context.Context, g git, files, all []string) er
 			return err
 		}
 	}
-	return nil
 }
 
 // allFiles returns the pathspecs of all files of a checkpoint. They do not name ignored files: git add fails if its
@@ -202,19 +193,18 @@ func (p *Checkpoints) allFiles(ctx context.Context) ([]string, error) {
 	return specs, err
 }
 
-// largeFile is the size from which StoresLarge gets a file, in bytes.
+// largeFile is the size from which Warn is told of a file, in bytes.
 const largeFile = 64 << 20
 
-// checkNewFiles compares the kept index with the files, and keeps the times of those that did not change in it: the
-// next git does not read them. It returns pathspecs of those that differ, calls StoresLarge for them, and returns an
-// *Error with TooLarge if they have more than most bytes; 0: no bound.
-func (p *Checkpoints) checkNewFiles(ctx context.Context, g git, most int64,
-	specs []string) (changed []string, err error) {
-	g = g.withEnv("GIT_INDEX_FILE="+p.index.path("kept"), "GIT_OPTIONAL_LOCKS=1")
+// checkNewFiles compares the index g with the files, and keeps the times of those that did not change in it: the next
+// git does not read them. It tells Warn of large files among those that differ, and returns an *Error with TooLarge if
+// they have more than most bytes; 0: no bound. It reports whether any differ.
+func (p *Checkpoints) checkNewFiles(ctx context.Context, g git, most int64, specs []string) (changed bool, err error) {
+	g = g.withEnv("GIT_OPTIONAL_LOCKS=1")
 	out, err := g.output(ctx, append([]string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all",
 		"--ignore-submodules=dirty", "--"}, specs...)...)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	total := int64(0)
 	for _, line := range splitNUL(out) {
@@ -222,19 +212,20 @@ func (p *Checkpoints) checkNewFiles(ctx context.Context, g git, most int64,
 		if path == "" || strings.HasPrefix(line, "1 ") && line[3] == '.' { // it is as in the index
 			continue
 		}
-		changed = append(changed, ":(top,literal)"+path)
+		changed = true
 		info, err := os.Lstat(filepath.Join(g.dir, filepath.FromSlash(path)))
 		if err != nil || !info.Mode().IsRegular() { // others have no contents, or are gone
 			continue
 		}
 		total += info.Size()
-		if most == 0 && p.StoresLarge != nil && info.Size() > largeFile && !slices.Contains(p.named, path) {
+		if most == 0 && p.Warn != nil && info.Size() > largeFile && !slices.Contains(p.named, path) {
 			p.named = append(p.named, path)
-			p.StoresLarge(path, info.Size())
+			p.Warn(fmt.Errorf("checkpoints store %q in the repository, %d MB; if they need not, let git ignore it", path,
+				info.Size()>>20))
 		}
 	}
 	if most > 0 && total > most {
-		return nil, &Error{Problem: TooLarge, Text: fmt.Sprintf("new and changed files have %d MB, more than %d MB",
+		return false, &Error{Problem: TooLarge, Text: fmt.Sprintf("new and changed files have %d MB, more than %d MB",
 			(total+1<<20-1)>>20, most>>20)}
 	}
 	return changed, nil
@@ -285,14 +276,5 @@ func undoRef(run, id string) string { return checkpointPrefix(run) + "undo/" + i
 
 // Refs returns the checkpoints of the run: the commit of each ref.
 func (p *Checkpoints) Refs(ctx context.Context) (map[string]string, error) {
-	out, err := p.g.output(ctx, "for-each-ref", "--format=%(objectname) %(refname)", checkpointPrefix(p.run))
-	if err != nil {
-		return nil, err
-	}
-	refs := map[string]string{}
-	for _, line := range splitLines(out) {
-		id, ref, _ := strings.Cut(line, " ")
-		refs[ref] = id
-	}
-	return refs, nil
+	return p.g.listRefs(ctx, checkpointPrefix(p.run))
 }

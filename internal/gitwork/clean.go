@@ -151,25 +151,18 @@ func (m *Manager) cleanBundles(ctx context.Context, dry bool, others []CleanupIt
 		it.Why = "another part of the run stays"
 		return []CleanupItem{it}, nil
 	}
-	missing, err := m.g.missingCommits(ctx, saved.commits())
+	if i := slices.IndexFunc(saved.files, func(f bundle) bool { return f.refs == nil }); i >= 0 {
+		it.Why = saved.files[i].path + " cannot be read"
+		return []CleanupItem{it}, nil
+	}
+	alone, err := m.g.output(ctx, slices.Concat([]string{"rev-list", "-n", "1"}, saved.commits(),
+		[]string{"--not", "--exclude=refs/heads/wavex/*", "--glob=refs/"})...)
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
-	if err != nil { // .loop was copied to a folder without a repository
-		it.Why = err.Error()
+	if err != nil || alone != "" { // an error: a commit is missing, or .loop was copied to a folder without a repository
+		it.Why = "it has commits that no other ref of the repository contains"
 		return []CleanupItem{it}, nil
-	}
-	for _, id := range saved.commits() {
-		ref := ""
-		if !missing[id] {
-			if ref, err = m.findReachingRef(ctx, id, []string{"refs/"}); err != nil {
-				return nil, err
-			}
-		}
-		if ref == "" {
-			it.Why = "it has commits that no other ref of the repository contains"
-			return []CleanupItem{it}, nil
-		}
 	}
 	if it.Removed = true; !dry {
 		err = safefile.RemoveAll(dir)

@@ -293,15 +293,3 @@ func (m *Manager) openPullRequest(ctx context.Context, d Delivery) (Delivery, er
 	}
 	return d, nil
 }
-
-// filterEnv returns the variables of an environment that begin with one of the prefixes.
-func filterEnv(env []string, prefixes ...string) (out []string) {
-	for _, kv := range env {
-		for _, p := range prefixes {
-			if strings.HasPrefix(kv, p) {
-				out = append(out, kv)
-			}
-		}
-	}
-	return out
-}

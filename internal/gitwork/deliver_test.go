@@ -330,6 +330,15 @@ func TestClean(t *testing.T) {
 	_, err = Clean(t.Context(), r.dir, "r1", true)
 	must(t, err)
 	equal(t, "bundles after a dry run", bundles(), true)
+	broken := filepath.Join(r.dir, ".loop", "worktrees", "r1.bundles", "9.bundle")
+	must(t, os.WriteFile(broken, nil, 0o600))
+	items, err = Clean(t.Context(), r.dir, "r1", false)
+	must(t, err)
+	equal(t, "bundles of which one cannot be read", bundles(), true)
+	if last := items[len(items)-1]; last.Removed || last.Why != broken+" cannot be read" {
+		t.Errorf("%+v", last)
+	}
+	must(t, os.Remove(broken))
 	_, err = Clean(t.Context(), r.dir, "r1", false)
 	must(t, err)
 	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"), "refs/heads/main")

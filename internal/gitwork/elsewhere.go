@@ -30,23 +30,15 @@ type elsewhereRunner struct {
 func (r *elsewhereRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	m := r.m
 	began := m.opts.Now()
-	failed := func(outcome runner.Outcome, reason string) runner.Result {
-		res := runner.Result{Outcome: outcome, Reason: textfmt.OneLine(reason, runner.ReasonMax), Session: req.Session,
-			Started: began.UTC(), Duration: m.opts.Now().Sub(began), Contained: true}
-		res.Signature = runner.Signature(res.Reason, "")
-		return res
-	}
 	mapped, err := m.requestElsewhere(ctx, req)
 	if err == nil {
 		defer m.endElsewhere(req.Task)
 	}
 	switch {
-	case context.Cause(ctx) != nil:
-		return failed(runner.Interrupted, "stopped before it began: "+context.Cause(ctx).Error())
-	case err != nil:
-		return failed(runner.Broken, "no commit for it to begin on: "+err.Error())
+	case err != nil, context.Cause(ctx) != nil:
+		return m.notBegun(ctx, req, began, runner.Broken, fmt.Sprintf("no commit for it to begin on: %v", err))
 	case req.Turn != nil && mapped.WIP == "":
-		return failed(runner.Truncated, "the work of its last turn is gone")
+		return m.notBegun(ctx, req, began, runner.Truncated, "the work of its last turn is gone")
 	}
 	if ended := hooks.TurnEnded; ended != nil {
 		hooks.TurnEnded = func(t runner.Turn) error {
@@ -143,17 +135,12 @@ func (m *Manager) adopt(ctx context.Context, task, base, commit string) error {
 		}
 		base = parent
 	}
-	ref, id := taskRef(m.opts.Run, task), cmp.Or(commit, base)
-	refs, err := m.g.refIDs(ctx, ref)
-	if err != nil {
+	if err := m.preserveTaskCommit(ctx, task); err != nil {
 		return err
 	}
-	pairs := []string{ref, id}
-	if old := refs[ref]; old != "" {
-		pairs = append(pairs, preservedRef(m.opts.Run, task, old), old)
-	}
+	id := cmp.Or(commit, base)
 	parked := &tree{Task: task, Base: base, Used: true, Done: cmp.Or(commit, noWork), Commit: id}
-	return m.parkElsewhere(ctx, parked, pairs...)
+	return m.parkElsewhere(ctx, parked, taskRef(m.opts.Run, task), id)
 }
 
 // adoptWIP makes a commit that follows base the files that the last attempt of a task left. "" changes nothing.

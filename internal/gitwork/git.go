@@ -66,6 +66,18 @@ func (g git) withEnv(kvs ...string) git {
 	return g
 }
 
+// filterEnv returns the variables of an environment that begin with one of the prefixes.
+func filterEnv(env []string, prefixes ...string) (out []string) {
+	for _, kv := range env {
+		for _, p := range prefixes {
+			if strings.HasPrefix(kv, p) {
+				out = append(out, kv)
+			}
+		}
+	}
+	return out
+}
+
 // asWavex returns a copy of g whose commits are by wavex.
 func (g git) asWavex() git {
 	return g.withEnv("GIT_AUTHOR_NAME=wavex", "GIT_AUTHOR_EMAIL=wavex@localhost", "GIT_COMMITTER_NAME=wavex",
@@ -281,7 +293,7 @@ func (g Git) AsWavex() Git { return Git{g.g.asWavex()} }
 
 // EmptyIndex returns a copy with an empty index. The caller must call done, which removes it.
 func (g Git) EmptyIndex() (index Git, done func(), err error) {
-	with, done, err := g.g.emptyIndex()
+	with, done, err := g.g.emptyIndex("")
 	return Git{with}, done, err
 }
 

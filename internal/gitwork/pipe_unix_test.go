@@ -3,7 +3,6 @@
 package gitwork
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -47,12 +46,5 @@ func TestPipeInPlaceOfTheIndex(t *testing.T) {
 	}
 	if err := points.BeforeTask(t.Context(), "a"); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("a checkpoint: %v", err)
-	}
-	// The end of ctx is reported as an error at any moment.
-	ctx, cancel := context.WithCancelCause(t.Context())
-	why := errors.New("enough")
-	cancel(why)
-	if err := points.withAll(ctx, 0, nil); !errors.Is(err, why) {
-		t.Errorf("after the end: %v", err)
 	}
 }

@@ -62,6 +62,11 @@ func validRunID(run string) bool {
 	return run != "" && RefComponent(run) == run && run[0] != '-'
 }
 
+// isObjectID reports whether a text is the id of an object in hex.
+func isObjectID(id string) bool {
+	return (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == ""
+}
+
 // shortID abbreviates a commit id for people.
 func shortID(id string) string { return id[:min(10, len(id))] }
 

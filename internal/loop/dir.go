@@ -37,7 +37,7 @@ const (
 const (
 	Outline     = "plan.jsonl" // the outline of the run's plan
 	Baseline    = "before"     // the state of the project before the run
-	Index       = "index"      // of the checkpoints; a session removes it at its end
+	Index       = "index"      // of checkpoints; a session removes it at its beginning and end
 	Sessions    = "sessions"   // of the rehearsal agent
 	PullRequest = "pull-request.md"
 	Request     = "request" // the calls of a request; after the next request also its documents

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/safefile"
+	"wavex/internal/secret"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -29,9 +32,6 @@ const (
 // maxNew bounds the contents that the checkpoints of a plan without tasks that need them add, in bytes.
 const maxNew = 64 << 20
 
-// slowCheckpoint is the time from which the user is told how long the checkpoint before the run took.
-const slowCheckpoint = time.Second
-
 // needsCheckpoint reports whether a task needs checkpoints.
 func needsCheckpoint(t *plan.Task) bool { return t.Reversibility == "2B" || t.Reversibility == "1" }
 
@@ -46,25 +46,32 @@ func anyNeedsCheckpoint(p *plan.Plan) bool {
 }
 
 // NewCheckpointer returns a Checkpointer for the run. It makes a checkpoint before the first attempt of a run in a
-// git checkout, and more if tasks of the plan need them. base is the commit that the run began on, or "". It calls
-// warn and say from any goroutine: warn if there is no checkpoint, say if the one before the run took long.
-func (t *Workspace) NewCheckpointer(base string, warn func(error), say func(string)) *Checkpointer {
-	return &Checkpointer{config: t.config, warn: warn, say: say, pending: map[string]pendingCheckpoint{},
-		carrier: newCarrier(t.plan, t.config.Loop, base, warn)}
+// git checkout, and more if tasks of the plan need them. It saves the files in .loop, unless no task has an agent, or
+// base, the commit that the run began on, is "". It calls warn from any goroutine if there is no checkpoint.
+func (t *Workspace) NewCheckpointer(base string, warn func(error)) *Checkpointer {
+	costs := false
+	for task := range t.plan.AllTasks() {
+		costs = costs || task.Command == ""
+	}
+	if !costs { // to make the files of commands again
+		base = ""
+	}
+	_ = safefile.RemoveAll(t.config.Loop.Run(t.config.Run, loop.Index)) // a session that was killed has left it
+	return &Checkpointer{config: t.config, base: base, warn: warn, pending: map[string]pendingCheckpoint{}}
 }
 
 // Checkpointer makes checkpoints before and after attempts in the shared directory.
 type Checkpointer struct {
-	config  event.Config
-	warn    func(error)
-	say     func(string)
-	carrier *carrier
+	config event.Config
+	base   string // the commit that the run began on; "": the files are not saved in .loop
+	warn   func(error)
 
 	// For the loop's goroutine only.
 	checkedPlan *plan.Plan // the plan that needed was computed from
 	needed      bool
 	scheduled   bool
-	session     sessionStart
+
+	session sessionStart // set before the first attempt
 
 	mu      sync.Mutex
 	pending map[string]pendingCheckpoint // of attempts that are about to begin, by task
@@ -84,10 +91,9 @@ type sessionStart struct {
 
 // pendingCheckpoint is the checkpoint that is due before an attempt.
 type pendingCheckpoint struct {
-	wave    int  // the task's wave, 1 for the run
-	carry   int  // the wave before which the files are saved, 1 for none
-	task    bool // the task itself needs checkpoints
-	session sessionStart
+	wave  int  // the task's wave, 1 for the run
+	carry int  // the wave before which the files are saved, 1 for none
+	task  bool // the task itself needs checkpoints
 }
 
 // updatePlan finds out whether any of the tasks, which may be more than before, needs checkpoints.
@@ -108,7 +114,7 @@ func (p *Checkpointer) Schedule(s *scheduler.State, i int) {
 		p.scheduled, p.session = true, sessionStart{p.needed, begun(s)}
 	}
 	wave := s.Tasks[i].Wave
-	d := pendingCheckpoint{wave, wave, needsCheckpoint(&s.Plan.Tasks[i]), p.session}
+	d := pendingCheckpoint{wave, wave, needsCheckpoint(&s.Plan.Tasks[i])}
 	if p.config.Schedule == event.Eager { // waves have no checkpoints, only the run
 		d.wave, d.carry = 1, 1
 	} else if !p.needed {
@@ -146,26 +152,21 @@ func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.
 	}
 	p.opened = true
 	if err != nil {
-		if d.session.needed || d.task {
+		if p.session.needed || d.task {
 			p.warn(fmt.Errorf("there are tasks that are hard to undo, and no checkpoints of them: %w", err))
 		}
 		return nil, nil
 	}
-	points.Own, points.IndexDir = p.config.Outputs, p.config.Loop.Run(p.config.Run, loop.Index)
-	defer func() {
-		if p.checkpoints == nil {
-			points.Close()
-		}
-	}()
-	if !d.session.needed {
+	points.Own, points.Warn, points.IndexDir = p.config.Outputs, p.warn, p.config.Loop.Run(p.config.Run, loop.Index)
+	if !p.session.needed {
 		points.MaxNew = maxNew
 	}
-	points.StoresLarge = func(path string, size int64) {
-		p.warn(fmt.Errorf("checkpoints store %q in the repository, %d MB; if they need not, let git ignore it",
-			path, size>>20))
-	}
-	if err := p.carrier.open(points); err != nil {
-		return nil, err
+	if p.base != "" {
+		secrets := secret.New(os.Environ())
+		points.HasSecret = func(text []byte) bool { return !bytes.Equal(secrets.Bytes(text), text) }
+		if err := points.OpenBundles(p.config.Loop, p.base); err != nil {
+			return nil, err
+		}
 	}
 	if err := points.SetRanHere(ctx); err != nil { // before any work
 		p.warn(err)
@@ -174,7 +175,7 @@ func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.
 		p.unsealed = true // the changes of others since the last session would count as the run's
 		p.warn(err)
 	}
-	if d.session.begun {
+	if p.session.begun {
 		if has, err := points.HasRun(ctx); err != nil || !has {
 			p.unsealed = true
 			p.warn(errors.Join(errNoRunCheckpoint, err))
@@ -193,23 +194,22 @@ var errNoRunCheckpoint = errors.New("there is no checkpoint from before this run
 // Seal makes the checkpoint at the end of a session, after the last attempt. If the run was interrupted, little time
 // remains for it.
 func (p *Checkpointer) Seal(ctx context.Context, interrupted bool) {
+	defer func() { _ = safefile.RemoveAll(p.config.Loop.Run(p.config.Run, loop.Index)) }()
 	p.openMu.Lock()
 	points, unsealed := p.checkpoints, p.unsealed
 	p.openMu.Unlock()
 	if points == nil {
 		return
 	}
-	defer points.Close()
 	limit := saveTimeout
 	if interrupted {
 		limit = interruptedSave
 	}
 	p.save(ctx, limit, func(ctx context.Context) error {
-		var err error
-		if !unsealed {
-			err = points.EndSession(ctx)
+		if unsealed {
+			return points.Carry(ctx)
 		}
-		return errors.Join(err, p.carrier.atEnd(ctx, points))
+		return errors.Join(points.EndSession(ctx), points.Carry(ctx))
 	})
 }
 
@@ -240,8 +240,8 @@ func (p checkpointed) Attempt(ctx context.Context, req runner.Request, hooks run
 	if err == nil && d.task {
 		err = points.BeforeTask(ctx, req.Task)
 	}
-	if err == nil {
-		p.carrier.beforeWave(ctx, points, d.carry)
+	if err == nil && d.carry > 1 {
+		points.CarryBeforeWave(ctx, d.carry)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return runner.Result{Outcome: runner.Interrupted, Reason: cause.Error(), Contained: true}
@@ -259,30 +259,25 @@ func (p checkpointed) Attempt(ctx context.Context, req runner.Request, hooks run
 // beforeWave makes the checkpoint of a wave or of the run. If no task needed checkpoints when the session began, an
 // attempt starts without it.
 func (p *Checkpointer) beforeWave(ctx context.Context, points *gitwork.Checkpoints, d pendingCheckpoint) error {
-	if d.wave == 1 && d.session.begun {
+	if d.wave == 1 && p.session.begun {
 		return nil
 	}
-	start := time.Now()
 	err := points.BeforeWave(ctx, d.wave)
-	if context.Cause(ctx) != nil || err != nil && d.session.needed {
+	if context.Cause(ctx) != nil || err != nil && p.session.needed {
 		return err
 	}
-	if d.wave > 1 {
-		if err != nil {
-			p.warn(err)
-		}
-		return nil
-	}
-	p.runOnce.Do(func() {
-		if err != nil {
+	switch {
+	case err == nil:
+	case d.wave > 1:
+		p.warn(err)
+	default:
+		p.runOnce.Do(func() {
 			p.openMu.Lock()
 			p.unsealed = true
 			p.openMu.Unlock()
 			p.warn(fmt.Errorf("%w: %w", errNoRunCheckpoint, err))
-		} else if took := time.Since(start); took > slowCheckpoint {
-			p.say(fmt.Sprintf("the checkpoint before the run took %s", took.Round(100*time.Millisecond)))
-		}
-	})
+		})
+	}
 	return nil
 }
 

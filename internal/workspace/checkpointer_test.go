@@ -8,6 +8,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
+	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 	"wavex/runner"
 )
@@ -147,5 +148,35 @@ func TestNoCheckpointOfTheRun(t *testing.T) {
 				t.Error("there is a checkpoint")
 			}
 		})
+	}
+}
+
+// The copies of the user's index are in the run's folder. A session removes those of a killed one.
+func TestIndexesOfCheckpoints(t *testing.T) {
+	t.Parallel()
+	dir, log := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\n", "x": "x\n"}), filepath.Join(t.TempDir(), "log")
+	testrepo.Git(t, dir, "config", "filter.tell.clean", `echo "$GIT_INDEX_FILE" >> '`+log+`'; cat`)
+	testrepo.Files{".gitattributes": "x filter=tell\n", "x": "mine\n",
+		".loop/runs/r-1/index/wavex-index-1/index": "of a session that was killed"}.Write(t, dir)
+	c := config(dir, "shared")
+	b := newFixture(t, dir, easyPlan, c, func(string, runner.Request) error { return nil })
+	points := b.addCheckpoints(func(err error) { t.Error(err) })
+	all := c.Loop.Run("r-1", loop.Index)
+	if _, err := os.Stat(all); err == nil {
+		t.Error("the index of the killed session is left")
+	}
+	if res := b.start("a"); res.Outcome != runner.Done {
+		t.Errorf("%+v", res)
+	}
+	points.Seal(t.Context(), false)
+	text, err := os.ReadFile(log)
+	testrepo.Must(t, err)
+	for _, index := range strings.Fields(string(text)) {
+		if !strings.HasPrefix(index, all) {
+			t.Errorf("an index is %s", index)
+		}
+	}
+	if _, err := os.Stat(all); err == nil {
+		t.Error("an index is left")
 	}
 }
