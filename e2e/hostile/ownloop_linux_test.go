@@ -21,7 +21,7 @@ func loopParts() []string {
 		"worktrees", "worktrees/trash", "worktrees/.gitignore", "worktrees/RUN.bundles", "worktrees/RUN.json",
 		"worktrees/RUN.lock", "worktrees/RUN.1", "worktrees/RUN.0", "runs", "runs/RUN", "runs/RUN/plan.jsonl",
 		"runs/RUN/tasks",
-		"runs/RUN/tasks/T-001", "runs/RUN/before", "runs/RUN/index", "runs/RUN/sessions", "runs/RUN/questions",
+		"runs/RUN/tasks/T-001", "runs/RUN/index", "runs/RUN/sessions", "runs/RUN/questions",
 		"runs/RUN/check-files", "runs/RUN/made-up", "runs/RUN/made-up.part"} {
 		parts = append(parts, ".loop/"+name)
 	}

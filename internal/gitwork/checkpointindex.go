@@ -20,15 +20,16 @@ func (p *Checkpoints) withAll(ctx context.Context, maxNew int64, use func(git) e
 	p.making.Lock()
 	defer p.making.Unlock()
 	user, _ := os.Stat(p.index) // nil: there is none
-	g, done, err := p.copyOfIndex(user)
+	g, err := p.g.withFiltersOf(ctx, p.before)
+	if err != nil {
+		return err
+	}
+	g, done, err := p.copyOfIndex(g, user)
 	if err != nil {
 		return err
 	}
 	defer done()
 	files, err := p.allFiles(ctx)
-	if err == nil {
-		g, err = g.withFiltersOf(ctx, p.before)
-	}
 	changed := true
 	if err == nil && (maxNew > 0 || p.Warn != nil) {
 		changed, err = p.checkNewFiles(ctx, g, maxNew, files)
@@ -48,15 +49,15 @@ func (p *Checkpoints) withAll(ctx context.Context, maxNew int64, use func(git) e
 	return use(g)
 }
 
-// copyOfIndex returns a git with a copy of the user's index, whose version is user. Unless that has changed it has the
-// times of files from the last checkpoint, since the user's may be out of date, as after cp or the restore of a cache.
-// The caller must call done, which removes the copy.
-func (p *Checkpoints) copyOfIndex(user os.FileInfo) (g git, done func(), err error) {
+// copyOfIndex returns a copy of g with a copy of the user's index, whose version is user. Unless that has changed, it
+// has the times of files from the last checkpoint, since the user's may be out of date, as after cp or the restore of a
+// cache. The caller must call done, which removes the copy.
+func (p *Checkpoints) copyOfIndex(g git, user os.FileInfo) (with git, done func(), err error) {
 	if p.IndexDir != "" {
 		err = safefile.MkdirAll(p.IndexDir, 0o700)
 	}
 	if err == nil {
-		g, done, err = p.g.emptyIndex(p.IndexDir)
+		with, done, err = g.emptyIndex(p.IndexDir)
 	}
 	if err != nil {
 		return g, nil, err
@@ -65,10 +66,10 @@ func (p *Checkpoints) copyOfIndex(user os.FileInfo) (g git, done func(), err err
 	if _, gone := os.Stat(p.keptIndex()); gone == nil && sameVersion(p.seed, user) { // an agent may have cleaned up
 		from = p.keptIndex()
 	}
-	if err = copyIndex(from, g.indexPath()); err != nil {
+	if err = copyIndex(from, with.indexPath()); err != nil {
 		done()
 	}
-	return g, done, err
+	return with, done, err
 }
 
 // keptIndex returns the path of the copy of the user's index that the next checkpoint uses.

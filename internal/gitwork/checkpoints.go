@@ -39,7 +39,7 @@ type Checkpoints struct {
 	base    string   // the commit that the run began on; valid with bundles
 	bundles *bundles // nil: not opened
 
-	making sync.Mutex  // one checkpoint at a time uses these
+	making sync.Mutex  // one index at a time uses these
 	add    []string    // arguments of git that add all files
 	named  []string    // files that Warn was told of
 	seed   os.FileInfo // of the user's index when keptIndex was copied; nil: it was not
@@ -100,6 +100,34 @@ func (p *Checkpoints) once(name string, do func() error) error {
 	}
 	p.mu.Unlock()
 	return once()
+}
+
+// BeforeRun returns an environment with which git, with the filters from when p was opened, compares the checkout with
+// the checkpoint from before the run: git diff shows the changes since, git ls-files --others the new files. Without
+// one has is false, and git diff needs a commit. If err is nil, the caller must call done.
+func (p *Checkpoints) BeforeRun(ctx context.Context) (env map[string]string, has bool, done func(), err error) {
+	p.making.Lock()
+	defer p.making.Unlock()
+	g, err := p.g.withFiltersOf(ctx, p.before)
+	if err == nil {
+		has, err = p.HasRun(ctx)
+	}
+	done = func() {}
+	if err == nil && has {
+		user, _ := os.Stat(p.index)                            // nil: there is none
+		if g, done, err = p.copyOfIndex(g, user); err == nil { // with times of files, so that git need not read them
+			err = g.run(ctx, "read-tree", "--reset", waveStartRef(p.run, 1))
+		}
+	}
+	if err != nil && done != nil {
+		done()
+	}
+	env = map[string]string{}
+	for _, kv := range filterEnv(g.env, indexVariable, settingsVariable) {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = value
+	}
+	return env, has, done, err
 }
 
 // EndSession makes a checkpoint when a session ends. Later differences are not the run's.

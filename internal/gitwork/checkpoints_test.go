@@ -306,3 +306,58 @@ func TestRollbackIsExact(t *testing.T) {
 		}
 	}
 }
+
+// changedSince returns the files that changed and the new ones since the checkpoint from before a run.
+func (r *repo) changedSince(run string) string {
+	r.t.Helper()
+	env, has, done, err := r.checkpoints(run).BeforeRun(r.t.Context())
+	must(r.t, err)
+	defer done()
+	if !has {
+		return "unknown"
+	}
+	s := &repo{t: r.t, dir: r.dir, env: slices.Clone(r.env)}
+	for k, v := range env {
+		s.env = append(s.env, k+"="+v)
+	}
+	changed := strings.Fields(s.git("--no-optional-locks", "diff", "--name-only"))
+	for _, f := range splitNUL(s.git("--no-optional-locks", "ls-files", "-z", "--others", "--exclude-standard")) {
+		changed = append(changed, "new:"+f)
+	}
+	return strings.Join(changed, " ")
+}
+
+// Uncommitted files of every kind (staged, unstaged, untracked, conflicted, deleted) are those from before the run, and
+// later changes are found.
+func TestBeforeRun(t *testing.T) {
+	t.Parallel()
+	for name, content := range map[string]files{
+		"a repository":  {"a.txt": "a\n", "b.txt": "b\n", "gone.txt": "g\n", ".gitignore": "ignored/\n"},
+		"no commit yet": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepoAt(t, filepath.Join(t.TempDir(), "with: a blank"), content)
+			if content != nil {
+				r.write(r.dir, files{"a.txt": "a2\n", "gone.txt": ""})
+				r.git("update-index", "--force-remove", "b.txt")
+				r.git("-c", "alias.conflict=!printf '100644 "+r.git("hash-object", "-w", "a.txt")+
+					" 2\\tb.txt\\n' | git update-index --index-info", "conflict")
+			}
+			r.write(r.dir, files{"staged.txt": "s\n", "sub/odd *[x].txt": "n\n", "ignored/x": "x\n"})
+			r.git("add", "staged.txt")
+			r.git("init", "-q", "nested")
+			r.gitIn(filepath.Join(r.dir, "nested"), "commit", "-q", "--allow-empty", "-m", "x")
+			equal(t, "without a checkpoint", r.changedSince("r1"), "unknown")
+			must(t, r.checkpoints("r1").BeforeWave(t.Context(), 1))
+			before := r.userFingerprint()
+			equal(t, "changed at once", r.changedSince("r1"), "")
+			if after := r.userFingerprint(); !maps.Equal(after, before) {
+				t.Errorf("the comparison changed the repository: %v, before: %v", after, before)
+			}
+			r.write(r.dir, files{"staged.txt": "s2\n", "sub/odd *[x].txt": "n2\n", "new.txt": "n\n"})
+			r.git("add", "new.txt")
+			equal(t, "changed", r.changedSince("r1"), "staged.txt sub/odd *[x].txt new:new.txt")
+		})
+	}
+}

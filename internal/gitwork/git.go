@@ -135,10 +135,13 @@ func (g git) run(ctx context.Context, args ...string) error {
 	return err
 }
 
+// settingsVariable begins the variable that has settings.
+const settingsVariable = "GIT_CONFIG_PARAMETERS="
+
 // withConfig returns a copy of g with more settings, NAME=VALUE. The variable is that of git -c; a git
 // before 2.31 does not know GIT_CONFIG_COUNT.
 func (g git) withConfig(settings ...string) git {
-	kv := "GIT_CONFIG_PARAMETERS="
+	kv := settingsVariable
 	for _, has := range filterEnv(g.env, kv) {
 		kv = has + " "
 	}

@@ -36,7 +36,6 @@ const (
 // These are in the directory of a run or of a request.
 const (
 	Outline     = "plan.jsonl" // the outline of the run's plan
-	Baseline    = "before"     // the state of the project before the run
 	Index       = "index"      // of checkpoints; a session removes it at its beginning and end
 	Sessions    = "sessions"   // of the rehearsal agent
 	PullRequest = "pull-request.md"

@@ -1,20 +1,15 @@
 package review
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
-	"wavex/internal/loop"
-	"wavex/internal/plan"
 )
 
 // maxDiff is the number of bytes that are read of each source of a diff. The panel shortens the
@@ -27,29 +22,25 @@ const maxFileList = 4 << 20
 // baseline is the state that a directory is compared with.
 type baseline struct {
 	dir   string
-	base  string            // a commit; "": the state that env selects, else HEAD
-	env   map[string]string // variables that make git compare with the directory before the run
-	large []string          // untracked files that existed before, of unknown contents
+	base  string            // a commit; "": the state that env selects
+	env   map[string]string // variables of git
+	whole bool              // env selects the state of the directory before the run
 }
 
-// baselineOf returns the state of the project before the run, including the user's uncommitted changes.
-// If that is unknown, it returns the commit that the project was at.
-func (h *Coordinator) baselineOf(dir string) baseline {
-	c := h.opts.Config
-	if b, ok := gitwork.LoadBaseline(c.Loop.Run(c.Run, loop.Baseline)); ok && c.Isolation != event.Isolated {
-		return baseline{dir: dir, env: b.Env, large: b.Large}
+// baselineOf returns the state of the project before the run, with the user's uncommitted changes, which are no work of
+// tasks. Without a checkpoint it is the commit that the run began on. If err is nil, the caller must call done.
+func (h *Coordinator) baselineOf(ctx context.Context, dir string) (b baseline, done func(), err error) {
+	b.dir = dir
+	if h.opts.Checkpoints == nil {
+		if h.opts.Config.Isolation == event.Isolated {
+			b.base = h.opts.Config.Base
+		}
+		return b, func() {}, nil
 	}
-	return baseline{dir: dir, base: cmp.Or(c.Base, "HEAD")}
-}
-
-// SaveBaseline records the state of a shared directory before a run of p, for reviewers and panels:
-// they judge the work of tasks, not the user's uncommitted changes. The caller should report an
-// error to people.
-func SaveBaseline(ctx context.Context, p *plan.Plan, c event.Config) error {
-	if c.Isolation == event.Isolated || !agent.NeedsAgent(p) || c.Base == "" && !inCheckout(ctx, c.Dir) {
-		return nil
+	if b.env, b.whole, done, err = h.opts.Checkpoints.BeforeRun(ctx); !b.whole {
+		b.base = h.opts.Config.Base
 	}
-	return gitwork.SaveBaseline(ctx, c.Dir, c.Loop.Run(c.Run, loop.Baseline), os.Environ())
+	return b, done, err
 }
 
 // HeadCommit returns the commit that a project directory is at, or "".
@@ -62,21 +53,8 @@ func HeadCommit(ctx context.Context, dir string) string {
 	return strings.TrimSpace(at)
 }
 
-func inCheckout(ctx context.Context, dir string) bool {
-	if !gitwork.HasRepository(dir) {
-		return false
-	}
-	is, _ := git(ctx, maxFileList, dir, nil, "rev-parse", "--is-inside-work-tree") // an error: no repository
-	return strings.TrimSpace(is) == "true"
-}
-
-// inCheckout reports whether the directory is in a checkout. A state that was read from a repository needs no git.
-func (s baseline) inCheckout(ctx context.Context) bool {
-	if s.env != nil || s.base != "HEAD" {
-		return gitwork.HasRepository(s.dir)
-	}
-	return inCheckout(ctx, s.dir)
-}
+// inGit reports whether git can compare the directory with the state.
+func (s baseline) inGit() bool { return (s.whole || s.base != "") && gitwork.HasRepository(s.dir) }
 
 // diff returns git's diff of the directory, with paths relative to it, whatever the user's
 // configuration of diffs is.
@@ -108,7 +86,7 @@ func (s baseline) describeFiles(ctx context.Context, files []string) (string, er
 	var b strings.Builder
 	var known []string
 	var err error
-	if s.inCheckout(ctx) {
+	if s.inGit() {
 		only := []string{"--"}
 		for _, f := range files {
 			only = append(only, ":(literal)"+f)

@@ -11,8 +11,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"wavex/internal/event"
-	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 )
 
@@ -157,7 +155,7 @@ func TestRunDiff(t *testing.T) {
 	testrepo.Files{"old.go": "other\n", "plan.json": `{"name":"mine"}`, "é new.go": "fresh\n", ".loop/state.json": "own",
 		".loop.bak-1/x": "own",
 		"../other/x":    "elsewhere", "out/made": "built\n", "doc.md": " diff --git a/none b/none\n"}.Write(t, dir)
-	got, changed, err := h.runDiff(t.Context(), []string{"out/made"})
+	got, changed, err := h.workDiff(t.Context(), 0, []string{"out/made"})
 	if err != nil || fmt.Sprint(changed) != "[old.go doc.md é new.go]" {
 		t.Errorf("changed %q, %v", changed, err)
 	}
@@ -175,40 +173,39 @@ func TestRunDiff(t *testing.T) {
 	for i := range maxNewFiles + 5 {
 		testrepo.Files{fmt.Sprintf("many/%03d", i): "m"}.Write(t, dir)
 	}
-	if got, changed, err = h.runDiff(t.Context(), nil); err != nil || len(changed) > maxNewFiles+1 ||
+	if got, changed, err = h.workDiff(t.Context(), 0, nil); err != nil || len(changed) > maxNewFiles+1 ||
 		!strings.Contains(got, "and further new files") {
 		t.Errorf("%d changed, %v", len(changed), err)
 	}
 }
 
-// The user's uncommitted changes are not the tasks' work.
-func TestSavedBaseline(t *testing.T) {
+// The user's uncommitted changes are not the tasks' work, also without a checkpoint. No filter of a task runs.
+func TestDiffSinceTheCheckpoint(t *testing.T) {
 	t.Parallel()
-	dir := testrepo.Repo(t, testrepo.Files{"a.go": "one\n"})
+	dir := testrepo.Repo(t, testrepo.Files{"a.go": "one\n", "its.go": "0\n"})
 	testrepo.Files{"a.go": "one\ntwo\n", "mine.go": "mine\n"}.Write(t, dir)
+	testrepo.Git(t, dir, "config", "filter.mine.clean", "cat")
 	h, _ := newCoordinator(t, dir, onePlan, nil)
-	testrepo.Must(t, SaveBaseline(t.Context(), h.opts.Plan, h.opts.Config))
-	testrepo.Files{"a.go": "one\ntwo\nthree\n", "its.go": "its\n"}.Write(t, dir)
-	got, changed, err := h.runDiff(t.Context(), nil)
-	if err != nil || fmt.Sprint(changed) != "[a.go its.go]" || strings.Contains(got, "+two") ||
+	testrepo.Files{"a.go": "one\ntwo\nthree\n", "its.go": "its\n", ".gitattributes": "*.go filter=task\n"}.Write(t, dir)
+	ran := filepath.Join(t.TempDir(), "ran")
+	testrepo.Git(t, dir, "config", "filter.task.clean", "touch '"+ran+"'; cat")
+	got, changed, err := h.workDiff(t.Context(), 0, nil)
+	if err != nil || fmt.Sprint(changed) != "[a.go its.go .gitattributes]" || strings.Contains(got, "+two") ||
 		!strings.Contains(got, "+three") || strings.Contains(got, "mine") {
 		t.Errorf("%q, %v:\n%s", changed, err, got)
 	}
-	// If tasks have trees of their own, or no agent works, nothing is recorded.
-	for name, f := range map[string]func(c *event.Config) string{
-		"isolated": func(c *event.Config) string { c.Isolation = event.Isolated; return onePlan },
-		"commands": func(*event.Config) string { return `{"tasks":[{"id":"a","command":"true"}]}` },
-		"no git":   func(c *event.Config) string { c.Dir, c.Base = t.TempDir(), ""; return onePlan },
-	} {
-		c := h.opts.Config
-		c.Run = name
-		p := testrepo.Plan(t, dir, f(&c))
-		if err := SaveBaseline(t.Context(), p, c); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := os.Stat(c.Loop.Run(c.Run, loop.Baseline)); err == nil {
-			t.Errorf("%s: something is kept", name)
-		}
+	testrepo.Git(t, dir, "update-ref", "-d", "refs/wavex/r.points/wave/1")
+	got, changed, err = h.workDiff(t.Context(), 0, []string{"its.go", "out/gone"})
+	if err != nil || changed != nil || strings.Contains(got, "a.go") || strings.Contains(got, "mine") ||
+		!strings.Contains(got, "-0\n+its\n") || !strings.HasPrefix(got, "Without a checkpoint") {
+		t.Errorf("%q, %v:\n%s", changed, err, got)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the filter of a task ran")
+	}
+	testrepo.Git(t, dir, "config", "filter.mine.process", "true")
+	if got, _, err := h.workDiff(t.Context(), 0, []string{"its.go"}); err == nil {
+		t.Errorf("with filters that git would not take back:\n%s", got)
 	}
 }
 

@@ -48,9 +48,9 @@ func TestReopenedBlockers(t *testing.T) {
 func TestOpenBlockersOfTheRun(t *testing.T) {
 	t.Parallel()
 	dir := testrepo.Repo(t, testrepo.Files{"a.go": "package a\n"})
-	testrepo.Files{"b.go": "package a\n"}.Write(t, dir)
 	who := &fakeCaller{}
 	h, s := newCoordinator(t, dir, onePlan, who)
+	testrepo.Files{"b.go": "package a\n"}.Write(t, dir)
 	h.PrepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})(t.Context())
 	who.answers = map[string]any{}
 	for name := range who.questions {

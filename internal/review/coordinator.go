@@ -11,6 +11,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/event"
+	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/secret"
@@ -28,6 +29,8 @@ type Options struct {
 	Caller    counsel.Caller // asks the agent
 	Redactor  *secret.Redactor
 	Judge     Judge // nil: no judge
+
+	Checkpoints *gitwork.Checkpoints // of a shared directory; nil: there are none
 }
 
 // Judge settles the findings of a thorough review. It is called from a review's own goroutine, one call at a time, and

@@ -26,7 +26,8 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	p := &plan.Plan{}
 	var wrong *usererr.UsageError
-	if _, err := New(Options{Plan: p, Config: event.Config{Loop: loop.Dir(t.TempDir()), Blocked: []string{"nobody"}},
+	if _, err := New(Options{Plan: p,
+		Config: event.Config{Loop: loop.Dir(t.TempDir()), Blocked: []string{"nobody"}},
 		Caller: &fakeCaller{}}); !errors.As(err, &wrong) {
 		t.Errorf("an expert whom nobody knows is blocked: %v", err)
 	}
@@ -186,9 +187,9 @@ func TestReviewWithoutADiff(t *testing.T) {
 		got.Error != "" {
 		t.Errorf("of nothing: %+v", got)
 	}
-	h.opts.Config.Base = "no-such-commit"
+	testrepo.Files{".git/index": "no index"}.Write(t, dir)
 	if got := h.PrepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough})(t.Context()); got.Nothing != "" ||
-		!strings.Contains(got.Error, "no-such-commit") {
+		!strings.Contains(got.Error, "git read-tree") {
 		t.Errorf("of what cannot be told: %+v", got)
 	}
 }
@@ -196,9 +197,9 @@ func TestReviewWithoutADiff(t *testing.T) {
 func TestJudgeOfFindings(t *testing.T) {
 	t.Parallel()
 	dir := testrepo.Repo(t, nil)
-	testrepo.Files{"a.go": "package a\n"}.Write(t, dir)
 	who := &fakeCaller{}
 	h, s := newCoordinator(t, dir, onePlan, who)
+	testrepo.Files{"a.go": "package a\n"}.Write(t, dir)
 	asked := 0
 	h.opts.Judge = func(context.Context, *counsel.Review) { asked++ }
 	if h.PrepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})(t.Context()); asked != 0 ||

@@ -3,11 +3,13 @@ package review
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"sync"
 	"testing"
 
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 	"wavex/internal/workspace"
@@ -55,6 +57,10 @@ func newCoordinator(t *testing.T, dir, text string, who counsel.Caller) (*Coordi
 	testrepo.Must(t, err)
 	s := scheduler.NewState(p)
 	s.Config = c
-	return &Coordinator{opts: Options{Plan: p, Config: c, Workspace: at},
+	points, err := gitwork.OpenCheckpoints(t.Context(), dir, c.Run, os.Environ())
+	if err == nil {
+		testrepo.Must(t, points.BeforeWave(t.Context(), 1))
+	}
+	return &Coordinator{opts: Options{Plan: p, Config: c, Workspace: at, Checkpoints: points},
 		panel: &counsel.Panel{Caller: who, Experts: experts}}, s
 }

@@ -25,7 +25,12 @@ func (w diffPanel) Diagnose(ctx context.Context, c counsel.Case) counsel.Verdict
 	c.Dir = dir
 	from := baseline{dir: c.Dir, base: base}
 	if base == "" {
-		from = w.coordinator.baselineOf(c.Dir)
+		var end func()
+		var err error
+		if from, end, err = w.coordinator.baselineOf(ctx, c.Dir); err != nil {
+			return w.Panel.Diagnose(ctx, c)
+		}
+		defer end()
 	}
 	c.Diff, _ = from.describeFiles(ctx, c.Files) // on an error the rest is left out
 	return w.Panel.Diagnose(ctx, c)

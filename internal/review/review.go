@@ -232,11 +232,19 @@ func (h *Coordinator) workDiff(ctx context.Context, wave int,
 		text, err2 := span.diff(ctx, to)
 		return text, changed, errors.Join(err1, err2)
 	}
-	if wave > 0 && len(files) > 0 {
-		text, err = h.baselineOf(h.opts.Config.Dir).describeFiles(ctx, files)
-		return text, nil, err
+	before, done, err := h.baselineOf(ctx, h.opts.Config.Dir)
+	if err != nil {
+		return "", nil, err
 	}
-	return h.runDiff(ctx, files)
+	defer done()
+	if before.whole && (wave == 0 || len(files) == 0) {
+		return h.runDiff(ctx, before, files)
+	}
+	text, err = before.describeFiles(ctx, files)
+	if before.base != "" && text != "" {
+		text = "Without a checkpoint from before the run: changes of these files may be the user's.\n" + text
+	}
+	return text, nil, err
 }
 
 // withoutOutputs returns the files that are no outputs of the run. An agent may have edited one.
@@ -249,33 +257,24 @@ func (h *Coordinator) withoutOutputs(files []string) []string {
 const maxNewFiles = 50
 
 // runDiff returns all changes since the run began, except to wavex's own files.
-func (h *Coordinator) runDiff(ctx context.Context, files []string) (text string, changed []string, err error) {
-	dir := h.opts.Config.Dir
-	before := h.baselineOf(dir)
-	if !before.inCheckout(ctx) {
-		text, err = before.describeFiles(ctx, files)
-		return text, nil, err
-	}
+func (h *Coordinator) runDiff(ctx context.Context, before baseline,
+	files []string) (text string, changed []string, err error) {
 	own := []string{"--", ".", ":(exclude)" + loop.Name, ":(exclude)" + loop.Name + ".*"}
 	for _, file := range h.opts.Config.OwnFiles(planfile.AbsPath(h.opts.Plan), h.opts.Config.Track) {
 		own = append(own, ":(exclude,literal)"+file)
 	}
 	changed, err1 := before.changedFiles(ctx, own...)
 	diff, err2 := before.diff(ctx, own...)
-	others, err3 := git(ctx, maxFileList, dir, before.env,
+	others, err3 := git(ctx, maxFileList, before.dir, before.env,
 		append([]string{"ls-files", "-z", "--others", "--exclude-standard"}, own...)...)
 	var b strings.Builder
 	b.WriteString(diff)
-	newFiles := slices.DeleteFunc(splitNUL(others), func(f string) bool {
-		return slices.Contains(before.large, f) &&
-			!slices.Contains(files, f)
-	})
-	for k, f := range newFiles {
+	for k, f := range splitNUL(others) {
 		if k == maxNewFiles {
 			fmt.Fprintf(&b, "and further new files\n")
 			break
 		}
-		if !appendNewFile(&b, f, fileText(dir, f)) {
+		if !appendNewFile(&b, f, fileText(before.dir, f)) {
 			break
 		}
 		changed = append(changed, f)

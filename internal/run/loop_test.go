@@ -50,7 +50,7 @@ func TestDecorators(t *testing.T) {
 		reviews, err := review.New(review.Options{Plan: p, Config: r.config, Workspace: r.workspace})
 		testrepo.Must(t, err)
 		l := r.newLoop(Console{}, parts{runner: &runnertest.Fake{}, reviews: reviews,
-			checkpoints: r.workspace.NewCheckpointer("", r.warn), views: []scheduler.View{nil, r.workspace}})
+			checkpoints: r.workspace.NewCheckpointer(t.Context(), "", r.warn), views: []scheduler.View{nil, r.workspace}})
 		if got := chain(l.Runner); got != want {
 			t.Errorf("%s: %s, want %s", isolation, got, want)
 		}

@@ -189,9 +189,6 @@ func (r *Session) openNewRun(ctx context.Context, events []event.Event, earlier 
 			r.config.Base = review.HeadCommit(ctx, r.config.Dir)
 		}
 	}
-	if err := review.SaveBaseline(ctx, r.plan, r.config); err != nil {
-		r.warn(fmt.Errorf("reviewers will see your uncommitted changes as work of the tasks: %w", err))
-	}
 	if r.config.Isolation == event.Isolated {
 		r.noticePushedRuns(ctx, events)
 	}

@@ -72,9 +72,9 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	defer closeNotes()
 	hookSnapshot, closeHookSnapshot := r.startHookSnapshot()
 	defer closeHookSnapshot()
-	points := r.workspace.NewCheckpointer(r.config.Base, r.warn)
+	points := r.workspace.NewCheckpointer(ctx, r.config.Base, r.warn)
 	reviews, err := review.New(review.Options{Plan: r.plan, Config: r.config, Workspace: r.workspace,
-		Agent: r.opts.Agent, Caller: cli,
+		Checkpoints: points.Checkpoints, Agent: r.opts.Agent, Caller: cli,
 		Redactor: r.opts.Redactor, Judge: c.Judge})
 	if err != nil {
 		return Result{}, errors.Join(err, r.view.Close())

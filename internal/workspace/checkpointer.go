@@ -48,7 +48,7 @@ func anyNeedsCheckpoint(p *plan.Plan) bool {
 // NewCheckpointer returns a Checkpointer for the run. It makes a checkpoint before the first attempt of a run in a
 // git checkout, and more if tasks of the plan need them. It saves the files in .loop, unless no task has an agent, or
 // base, the commit that the run began on, is "". It calls warn from any goroutine if there is no checkpoint.
-func (t *Workspace) NewCheckpointer(base string, warn func(error)) *Checkpointer {
+func (t *Workspace) NewCheckpointer(ctx context.Context, base string, warn func(error)) *Checkpointer {
 	costs := false
 	for task := range t.plan.AllTasks() {
 		costs = costs || task.Command == ""
@@ -56,15 +56,26 @@ func (t *Workspace) NewCheckpointer(base string, warn func(error)) *Checkpointer
 	if !costs { // to make the files of commands again
 		base = ""
 	}
-	_ = safefile.RemoveAll(t.config.Loop.Run(t.config.Run, loop.Index)) // a session that was killed has left it
-	return &Checkpointer{config: t.config, base: base, warn: warn, pending: map[string]pendingCheckpoint{}}
+	p := &Checkpointer{config: t.config, base: base, warn: warn, pending: map[string]pendingCheckpoint{}}
+	if t.config.Isolation == event.Isolated {
+		return p
+	}
+	index := t.config.Loop.Run(t.config.Run, loop.Index)
+	_ = safefile.RemoveAll(index) // a session that was killed has left it
+	if p.Checkpoints, p.none = gitwork.OpenCheckpoints(ctx, t.config.Dir, t.config.Run, os.Environ()); p.none == nil {
+		p.Checkpoints.IndexDir = index
+	}
+	return p
 }
 
 // Checkpointer makes checkpoints before and after attempts in the shared directory.
 type Checkpointer struct {
+	Checkpoints *gitwork.Checkpoints // nil: there are none
+
 	config event.Config
 	base   string // the commit that the run began on; "": the files are not saved in .loop
 	warn   func(error)
+	none   error // why there are none
 
 	// For the loop's goroutine only.
 	checkedPlan *plan.Plan // the plan that needed was computed from
@@ -77,10 +88,10 @@ type Checkpointer struct {
 	pending map[string]pendingCheckpoint // of attempts that are about to begin, by task
 
 	openMu      sync.Mutex
-	opened      bool // also if it failed
-	checkpoints *gitwork.Checkpoints
-	runOnce     sync.Once // reports on the checkpoint before the run
-	unsealed    bool      // the end of the session gets no checkpoint; guarded by openMu
+	opened      bool                 // also if it failed
+	checkpoints *gitwork.Checkpoints // in use
+	runOnce     sync.Once            // reports on the checkpoint before the run
+	unsealed    bool                 // the end of the session gets no checkpoint; guarded by openMu
 }
 
 // sessionStart holds facts about the first attempt of a session.
@@ -146,18 +157,18 @@ func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.
 	if p.opened {
 		return p.checkpoints, nil
 	}
-	points, err := gitwork.OpenCheckpoints(ctx, p.config.Dir, p.config.Run, os.Environ())
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
 	p.opened = true
-	if err != nil {
+	points := p.Checkpoints
+	if points == nil {
 		if p.session.needed || d.task {
-			p.warn(fmt.Errorf("there are tasks that are hard to undo, and no checkpoints of them: %w", err))
+			p.warn(fmt.Errorf("there are tasks that are hard to undo, and no checkpoints of them: %w", p.none))
 		}
 		return nil, nil
 	}
-	points.Own, points.Warn, points.IndexDir = p.config.Outputs, p.warn, p.config.Loop.Run(p.config.Run, loop.Index)
+	points.Own, points.Warn = p.config.Outputs, p.warn
 	if !p.session.needed {
 		points.MaxNew = maxNew
 	}
