@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -105,7 +104,8 @@ func (x *Expenses) Add(events []event.Event) {
 		l.meterEvent(events[i : i+1])
 		now.Notional = l.meter.Notional
 		before := len(x.List)
-		for p, cost := range costsOf(l.meter.Efforts()) {
+		for k, cost := range costsOf(l.meter.Efforts()) {
+			p := purposes[k]
 			add(p, cost-spent[p])
 			spent[p] = max(spent[p], cost)
 		}
@@ -115,15 +115,9 @@ func (x *Expenses) Add(events []event.Event) {
 	}
 }
 
-// costsOf returns the costs by purpose, in the order of the table's columns.
-func costsOf(e scheduler.Efforts) iter.Seq2[Purpose, budget.USD] {
-	return func(yield func(Purpose, budget.USD) bool) {
-		for k, of := range [...]scheduler.Effort{e.Work, e.Counsel, e.Review, e.Judge, e.Planning} {
-			if !yield(purposes[k], of.Cost) {
-				return
-			}
-		}
-	}
+// costsOf returns the costs in the order of purposes.
+func costsOf(e scheduler.Efforts) [len(purposes)]budget.USD {
+	return [...]budget.USD{e.Work.Cost, e.Counsel.Cost, e.Review.Cost, e.Judge.Cost, e.Planning.Cost}
 }
 
 // CostRow is the sum of the expenses of one day, plan, model or run.

@@ -155,9 +155,9 @@ func (t *Task) failureLines() []string {
 func (r *Summary) moneyLine() string {
 	l := "Cost: " + FormatNotional(r.Cost, r.Limits, r.Notional)
 	var parts []string
-	for p, cost := range costsOf(r.Efforts) {
+	for k, cost := range costsOf(r.Efforts) {
 		if cost > 0 {
-			parts = append(parts, string(p)+" "+cost.Spent())
+			parts = append(parts, string(purposes[k])+" "+cost.Spent())
 		}
 	}
 	if len(parts) > 1 {
