@@ -73,7 +73,7 @@ func TestListPoll(t *testing.T) {
 		{taskFile("7", "é ü 日本 \u202e", ""), "[7]", ""},
 		{testrepo.Files{"8.json": `{"id":"8","subject":"a list","description":"","status":"pending",
 			"blocks":[],"blockedBy":[],"metadata":{"wavex":{"foreach":["a"]}}}`}, "[]",
-			fmt.Sprintf(refused, "8", "a task that is added has no foreach")},
+			fmt.Sprintf(refused, "8", "a task list has no place for a list (foreach); run the task by a plan file")},
 	} {
 		step.files.Write(t, dir)
 		if got := fmt.Sprint(look()); got != step.want {
