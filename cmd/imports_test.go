@@ -27,7 +27,7 @@ var may = map[string]struct {
 		"internal/plan/source", "internal/policy", "internal/textfmt"},
 		"plan files are graphs with limits; they start nothing"},
 	"internal/plan/source": {[]string{"internal/textfmt"}, "JSON and YAML as tokens know no plan"},
-	"internal/plan/convert": {[]string{"dag", "internal/plan", "internal/plan/source"},
+	"internal/plan/convert": {[]string{"internal/lazyregexp", "internal/plan", "internal/plan/source"},
 		"plans of other tools are read and written by way of our own"},
 	"internal/plan/issues": {[]string{"internal/lazyregexp", "internal/plan", "internal/textfmt"},
 		"texts of GitHub become a plan; the caller asks GitHub"},

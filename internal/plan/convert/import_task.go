@@ -7,9 +7,11 @@ import (
 	"cmp"
 	"html"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
+	"wavex/internal/lazyregexp"
 	"wavex/internal/plan"
 	"wavex/internal/plan/source"
 )
@@ -48,49 +50,21 @@ func (r *phaseReader) warnTag(at source.Location, name, rest string) {
 	}
 }
 
-// eachAttribute calls f for each name="value", name='value' and name=value; at is the offset of the
-// value. It returns all other text.
+// attribute matches name="value", name='value' and name=value.
+var attribute = lazyregexp.New(`([\w$-][\w$.-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+
+// eachAttribute calls f for each attribute in the text of a tag; at is the offset of the value. It returns all other
+// text.
 func eachAttribute(s string, f func(name, value string, at int)) (rest string) {
-	const blank = " \t\r\n"
 	var other strings.Builder
-	defer func() { rest = strings.Trim(strings.Join(strings.Fields(other.String()), " "), "/ ") }()
-	for i := 0; i < len(s); {
-		if !plan.PlainName(s[i : i+1]) {
-			other.WriteByte(s[i])
-			i++
-			continue
-		}
-		start := i
-		for i < len(s) && (plan.PlainName(s[i:i+1]) || s[i] == '.') {
-			i++
-		}
-		name := s[start:i]
-		eq := i + len(s[i:]) - len(strings.TrimLeft(s[i:], blank))
-		if eq >= len(s) || s[eq] != '=' {
-			other.WriteString(name)
-			continue
-		}
-		i = eq + 1
-		i += len(s[i:]) - len(strings.TrimLeft(s[i:], blank))
-		if i < len(s) && (s[i] == '"' || s[i] == '\'') {
-			n := strings.IndexByte(s[i+1:], s[i])
-			if n < 0 {
-				other.WriteString(s[start:])
-				return
-			}
-			f(name, html.UnescapeString(s[i+1:i+1+n]), i+1)
-			i += n + 2
-			continue
-		}
-		start = i
-		for i < len(s) && strings.IndexByte(blank+"\"'>", s[i]) < 0 {
-			i++
-		}
-		if i > start {
-			f(name, html.UnescapeString(s[start:i]), start)
-		}
+	from := 0
+	for _, m := range attribute().FindAllStringSubmatchIndex(s, -1) {
+		value := max(m[4], m[6], m[8])
+		f(s[m[2]:m[3]], html.UnescapeString(s[value:max(m[5], m[7], m[9])]), value)
+		other.WriteString(s[from:m[0]] + " ")
+		from = m[1]
 	}
-	return
+	return strings.Trim(strings.Join(strings.Fields(other.String()+s[from:]), " "), "/ ")
 }
 
 // splitIDs returns the ids of a list like "01, 02"; "none" is an empty list.
@@ -201,43 +175,31 @@ func (r *phaseReader) readSection(t *importedTask, name, text string, at source.
 	}
 }
 
-// elements calls f for each <name ...>text</name>, and returns the text around them. The text of the tag that is no
-// attribute has the name "".
-func (r *phaseReader) elements(text, name string, f func(attrs map[string]string, text string, at int)) string {
+// fileElement and checkElement match <file ...>text</file> and <check ...>text</check>, or <file .../> and <check .../>.
+var (
+	fileElement  = lazyregexp.New(`(?s)<file` + attributes + `(?:/>|>(.*?)</file>)`)
+	checkElement = lazyregexp.New(`(?s)<check` + attributes + `(?:/>|>(.*?)</check>)`)
+)
+
+const attributes = `((?:[^>"']|"[^"]*"|'[^']*')*?)`
+
+// eachElement calls f for each element, and returns the text around them. The text of the tag that is no attribute has
+// the name "".
+func eachElement(text string, of *regexp.Regexp, f func(attrs map[string]string, text string, at int)) string {
 	var around strings.Builder
-	for at := 0; ; {
-		n := strings.Index(text[at:], "<"+name)
-		if n < 0 {
-			around.WriteString(text[at:])
-			return around.String()
-		}
-		around.WriteString(text[at : at+n])
-		start := at + n
-		tag := tagEnd(text[start:])
-		if tag < 0 {
-			around.WriteString(text[start:])
-			return around.String()
-		}
+	from := 0
+	for _, m := range of.FindAllStringSubmatchIndex(text, -1) {
 		attrs := map[string]string{}
-		attrs[""] = eachAttribute(text[start+1+len(name):start+tag-1],
-			func(name, value string, _ int) { attrs[name] = value })
-		if text[start+tag-2] == '/' {
-			f(attrs, "", start)
-			at = start + tag
-			continue
-		}
-		end := strings.Index(text[start+tag:], "</"+name+">")
-		if end < 0 {
-			around.WriteString(text[start:])
-			return around.String()
-		}
-		f(attrs, html.UnescapeString(strings.TrimSpace(text[start+tag:start+tag+end])), start)
-		at = start + tag + end + len("</"+name+">")
+		attrs[""] = eachAttribute(text[m[2]:m[3]], func(name, value string, _ int) { attrs[name] = value })
+		f(attrs, html.UnescapeString(strings.TrimSpace(text[max(m[4], 0):max(m[5], 0)])), m[0])
+		around.WriteString(text[from:m[0]])
+		from = m[1]
 	}
+	return around.String() + text[from:]
 }
 
 func (r *phaseReader) files(t *importedTask, text string, at source.Location) {
-	around := r.elements(text, "file", func(attrs map[string]string, text string, n int) {
+	around := eachElement(text, fileElement(), func(attrs map[string]string, text string, n int) {
 		p := phrase{cmp.Or(text, attrs["path"]), at + source.Location(n)}
 		r.warnAttributes(p.at, "file", attrs, "action", "path")
 		r.file(t, p, attrs["action"])
@@ -289,7 +251,7 @@ func (f *importedPlan) file(t *importedTask, p phrase, action string) {
 }
 
 func (r *phaseReader) checks(t *importedTask, text string, at source.Location) {
-	around := r.elements(text, "check", func(attrs map[string]string, text string, n int) {
+	around := eachElement(text, checkElement(), func(attrs map[string]string, text string, n int) {
 		kind := strings.ToLower(attrs["type"])
 		r.warnTag(at+source.Location(n), "check", attrs[""])
 		for _, name := range slices.Sorted(maps.Keys(attrs)) {
