@@ -3,6 +3,7 @@ package plan
 // This file makes suggestions for mistyped names. They are only text and decide nothing.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,11 +74,16 @@ func Nearest(got string, names []string) string {
 		return ""
 	}
 	for _, n := range names {
-		x := levenshtein.ComputeDistance(low, strings.ToLower(n))
-		if strings.HasPrefix(n, low) {
+		x := max(len(n)-len(got), len(got)-len(n))
+		switch {
+		case strings.EqualFold(n, got):
+			return n
+		case strings.HasPrefix(n, low):
 			x = 1
+		case x <= distance:
+			x = levenshtein.ComputeDistance(low, strings.ToLower(n))
 		}
-		if x < distance || x == distance && best == "" {
+		if x < len(got) && (x < distance || x == distance && best == "") {
 			best, distance = n, x
 		}
 	}
@@ -100,30 +106,15 @@ func orList(names []string) string {
 	return b.String()
 }
 
-// suggestID is like hint, over all task ids. It has a budget: with a bad generator, a big plan would
-// otherwise compare for minutes.
+// suggestID is like suggestName, over all task ids. It has a budget: with a bad generator, a big plan would otherwise
+// compare for minutes.
 func (d *decoder) suggestID(got string) string {
-	best, distance := "", 1+len(got)/4
-	if len(got) > 64 {
+	if d.suggestions -= len(d.plan.Tasks); d.suggestions < 0 {
 		return ""
 	}
-	for i := range d.plan.Tasks {
-		id := d.plan.Tasks[i].ID
-		if d.suggestions--; d.suggestions < 0 {
-			return ""
-		}
-		if id == "" || len(id) > len(got)+distance || len(got) > len(id)+distance {
-			continue
-		}
-		if strings.EqualFold(id, got) {
-			return fmt.Sprintf("; did you mean %s?", source.Quote(id))
-		}
-		if x := levenshtein.ComputeDistance(got, id); x < len(got) && (x < distance || (x == distance && best == "")) {
-			best, distance = id, x
-		}
+	ids := make([]string, len(d.plan.Tasks))
+	for i := range ids {
+		ids[i] = d.plan.Tasks[i].ID
 	}
-	if best == "" {
-		return "; add that task, or remove the entry"
-	}
-	return fmt.Sprintf("; did you mean %s?", source.Quote(best))
+	return cmp.Or(DidYouMean(got, ids), "; add that task, or remove the entry")
 }
