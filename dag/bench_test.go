@@ -74,7 +74,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkCycles measures the worst case of an invalid plan: a graph that exhausts the search.
+// BenchmarkCycles measures an invalid plan that is one large component.
 func BenchmarkCycles(b *testing.B) {
 	const n = 1_000_000
 	r := rand.New(rand.NewPCG(1, 2))

@@ -4,25 +4,18 @@ package dag
 
 import "slices"
 
-// maxSearchWork bounds the number of edges that Cycles visits to find shorter cycles in the whole
-// graph, which takes a few tenths of a second. A graph is searched completely if the sum of nodes
-// times edges over its components is less.
-const maxSearchWork = 1 << 25
-
-// Cycles returns one shortest cycle for each strongly connected component that has one, and nil if
-// the graph is acyclic. A cycle lists each node once; each is blocked by the next, and the last by
-// the first. It starts at its smallest node. Among several shortest cycles Cycles returns the
-// lexicographically first one. Cycles are sorted by their first node.
-//
-// The search is exact until it has visited 2^25 edges. Components of a few thousand edges never
-// reach that bound, nor do large ones that fall apart when a few nodes are removed. Beyond the
-// bound, each component still gets its shortest cycle through the nodes searched so far, at least
-// through its smallest node.
+// Cycles returns a cycle for each strongly connected component that has one, and nil if the graph is
+// acyclic: the shortest one through the smallest node, and the lexicographically first among equals. A
+// cycle starts at that node and lists each node once; each is blocked by the next, and the last by the
+// first. Cycles are sorted by their first node.
 func (g *Graph) Cycles() [][]int {
-	s := newCycleSearch(g)
 	var cycles [][]int
+	var s cycleSearch
 	for _, members := range g.components() {
-		if c := s.shortest(members); c != nil {
+		if s.component == nil {
+			s = cycleSearch{g: g, component: make([]int32, g.nodes), parent: make([]int32, g.nodes)}
+		}
+		if c := s.cycle(members); c != nil {
 			cycles = append(cycles, c)
 		}
 	}
@@ -95,82 +88,28 @@ func (g *Graph) components() [][]int32 {
 
 // cycleSearch holds the state that the searches of all components share.
 type cycleSearch struct {
-	g      *Graph
-	alive  []bool  // in the current component, and possibly on a remaining cycle
-	left   []int32 // number of blockers that are alive
-	seen   []int32 // 1 + the start of the search that last reached the node
-	parent []int32 // the node from which it was reached
-	queue  []int32
-	work   int // number of visited edges
-	bound  int // bound of work, after which no other start is tried
+	g         *Graph
+	component []int32 // 1 + the smallest node of the component of a node; 0: not known, or reached by the search
+	parent    []int32 // the node from which it was reached
+	queue     []int32
 }
 
-func newCycleSearch(g *Graph) *cycleSearch {
-	return &cycleSearch{g: g, alive: make([]bool, g.nodes), left: make([]int32, g.nodes),
-		seen: make([]int32, g.nodes), parent: make([]int32, g.nodes), bound: maxSearchWork}
-}
-
-// shortest returns the shortest cycle of one component, or nil if it has none. It tries the members
-// in ascending order. After each try it removes the member, with all nodes that lose their last
-// blocker by that. A cycle is therefore found from its smallest node only, and a component that a
-// few nodes hold together is soon exhausted.
-func (s *cycleSearch) shortest(members []int32) []int {
+// cycle returns the cycle of one component, or nil if it has none. Rows are ascending, so the first path that reaches a
+// node is the lexicographically first of the shortest paths.
+func (s *cycleSearch) cycle(members []int32) []int {
+	start := members[0]
 	for _, m := range members {
-		s.alive[m] = true
+		s.component[m] = 1 + start
 	}
-	defer func() {
-		for _, v := range members {
-			s.alive[v] = false
-		}
-	}()
-	for _, m := range members {
-		for _, b := range s.g.Blockers(int(m)) {
-			if b == m {
-				return []int{int(m)}
-			}
-			if s.alive[b] {
-				s.left[m]++
-			}
-		}
-	}
-	var best []int
-	for k, m := range members {
-		if k > 0 && s.work >= s.bound || len(best) == 2 {
-			break
-		}
-		if !s.alive[m] {
-			continue
-		}
-		if c := s.through(m, len(best)); c != nil {
-			best = c
-		}
-		s.remove(m)
-	}
-	return best
-}
-
-// through returns the shortest cycle from start over nodes that are alive, shorter than limit
-// unless limit is 0, or nil. Rows are ascending, so the first path that reaches a node is the
-// lexicographically first of the shortest paths.
-func (s *cycleSearch) through(start int32, limit int) []int {
 	s.queue = append(s.queue[:0], start)
-	length, layer := 1, 1 // nodes of a cycle closed now; where the current layer ends
 	for k := 0; k < len(s.queue); k++ {
-		if k == layer {
-			length, layer = length+1, len(s.queue)
-		}
-		if limit != 0 && length >= limit {
-			return nil
-		}
 		v := s.queue[k]
-		row := s.g.Blockers(int(v))
-		s.work += len(row)
-		for _, b := range row {
+		for _, b := range s.g.Blockers(int(v)) {
 			if b == start {
-				return s.trace(v, length)
+				return s.trace(start, v)
 			}
-			if s.alive[b] && s.seen[b] != start+1 {
-				s.seen[b], s.parent[b] = start+1, v
+			if s.component[b] == 1+start {
+				s.component[b], s.parent[b] = 0, v
 				s.queue = append(s.queue, b)
 			}
 		}
@@ -178,29 +117,13 @@ func (s *cycleSearch) through(start int32, limit int) []int {
 	return nil
 }
 
-// trace returns the path of a number of nodes that ends at last. It follows the path backwards.
-func (s *cycleSearch) trace(last int32, length int) []int {
-	cycle := make([]int, length)
-	for i := length - 1; i >= 0; i-- {
-		cycle[i] = int(last)
+// trace returns the path from start to last. It follows the path backwards.
+func (s *cycleSearch) trace(start, last int32) []int {
+	cycle := []int{int(last)}
+	for last != start {
 		last = s.parent[last]
+		cycle = append(cycle, int(last))
 	}
+	slices.Reverse(cycle)
 	return cycle
-}
-
-// remove removes a node, and all nodes that are on no cycle without it.
-func (s *cycleSearch) remove(m int32) {
-	s.alive[m] = false
-	s.queue = append(s.queue[:0], m)
-	for k := 0; k < len(s.queue); k++ {
-		for _, d := range s.g.Dependents(int(s.queue[k])) {
-			if !s.alive[d] {
-				continue
-			}
-			if s.left[d]--; s.left[d] == 0 {
-				s.alive[d] = false
-				s.queue = append(s.queue, d)
-			}
-		}
-	}
 }

@@ -89,8 +89,8 @@ func (m refGraph) closure() [][]bool {
 	return c
 }
 
-// cycles tries every simple path. It returns the first of the shortest cycles for each set of nodes
-// that wait for each other.
+// cycles tries every simple path. It returns the first of the shortest cycles through the smallest node for each set of
+// nodes that wait for each other.
 func (m refGraph) cycles() [][]int {
 	c := m.closure()
 	var found [][]int
@@ -114,11 +114,9 @@ func (m refGraph) cycles() [][]int {
 			}
 		}
 		for i := root; i < m.n; i++ {
-			if i == root || c[root][i] && c[i][root] {
-				taken[i] = true
-				walk([]int{i})
-			}
+			taken[i] = taken[i] || c[root][i] && c[i][root]
 		}
+		walk([]int{root})
 		found = append(found, best)
 	}
 	slices.SortFunc(found, slices.Compare)
