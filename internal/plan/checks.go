@@ -80,10 +80,10 @@ func (d *decoder) checkObject(t source.Token) (c Check, ok bool) {
 }
 
 // verify reads a task's checks: a list, or a single check.
-func (d *decoder) verify(t source.Token) []Check {
+func (d *decoder) verify(t source.Token) (checks []Check) {
 	add := func(_ int, e source.Token) {
 		if c, ok := d.check(e); ok {
-			d.checks.scratch = append(d.checks.scratch, c)
+			checks = append(checks, c)
 		}
 	}
 	if t.Kind == source.KindArray {
@@ -91,7 +91,7 @@ func (d *decoder) verify(t source.Token) []Check {
 	} else {
 		add(0, t)
 	}
-	return d.checks.flush()
+	return checks
 }
 
 // VerifyCommand returns the command of a description that ends in "Verify: COMMAND", on a line of its own or
@@ -164,7 +164,7 @@ func fileFields() []field[File] {
 }
 
 // fileList reads a task's files: strings, or objects.
-func (d *decoder) fileList(t source.Token) []File {
+func (d *decoder) fileList(t source.Token) (files []File) {
 	d.list(t, "a list of files", func(_ int, e source.Token) {
 		var f File
 		switch e.Kind {
@@ -177,9 +177,9 @@ func (d *decoder) fileList(t source.Token) []File {
 		default:
 			d.wrongType(e, "a path or an object with path")
 		}
-		d.files.scratch = append(d.files.scratch, f)
+		files = append(files, f)
 	})
-	return d.files.flush()
+	return files
 }
 
 // relativePath reads a slash-separated path that stays in the directory. It stores the clean path, so that

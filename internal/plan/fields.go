@@ -224,8 +224,7 @@ func (d *decoder) finishTask(task *Task, had func(string) bool, before int, t so
 	}
 	if !had("verify") {
 		if run := VerifyCommand(task.Description); run != "" {
-			d.checks.scratch = append(d.checks.scratch, Check{Run: run})
-			task.Verify = d.checks.flush()
+			task.Verify = []Check{{Run: run}}
 		}
 	}
 	task.Reversibility = cmp.Or(task.Reversibility, "2A")
