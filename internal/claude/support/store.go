@@ -3,9 +3,12 @@ package support
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -81,16 +84,16 @@ func (k *cacheEntry) add(r probe.Report) {
 	maps.Copy(k.Why, r.Why)
 }
 
-// load returns the stored verdicts on a program, or an empty entry with its file name.
+// load returns the stored verdicts on a program, or an empty kept with its file name.
 func (s Store) load(p Program) *cacheEntry {
 	version := p.Version.String()
 	fresh := &cacheEntry{Revision: revision, Version: version, Support: statement.SupportSet{},
 		Why: map[statement.ID]string{}}
-	st, err := os.Stat(p.Path)
-	if s.Dir == "" || err != nil {
+	digest := s.digest(p.Path)
+	if s.Dir == "" || digest == "" {
 		return fresh
 	}
-	fresh.file = filepath.Join(s.Dir, fmt.Sprintf("%s-%d.json", version, st.Size()))
+	fresh.file = filepath.Join(s.Dir, digest+"-"+version+".json")
 	data, err := safefile.Read(fresh.file, fileMax)
 	if err != nil {
 		return fresh
@@ -110,9 +113,38 @@ const fileMax = 64 << 10
 
 // save writes k to its file. It ignores errors: the next start then probes again.
 func (s Store) save(k *cacheEntry) {
-	if data, err := json.Marshal(k); err == nil && k.file != "" && os.MkdirAll(s.Dir, 0o700) == nil {
-		_ = maybe.WriteFile(k.file, data, 0o600)
+	if data, err := json.Marshal(k); err == nil && k.file != "" {
+		s.write(k.file, data)
 	}
+}
+
+func (s Store) write(path string, data []byte) {
+	if os.MkdirAll(s.Dir, 0o700) == nil {
+		_ = maybe.WriteFile(path, data, 0o600) // see save
+	}
+}
+
+// digest returns the SHA-256 of a file in hex, or "" if it cannot be read. It stores the digest and
+// reuses it while the file is unchanged.
+func (s Store) digest(path string) string {
+	st, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	index := filepath.Join(s.Dir, identity(path, st)+".sha256")
+	if data, err := safefile.Read(index, fileMax); s.Dir != "" && err == nil && len(data) == hex.EncodedLen(sha256.Size) {
+		return string(data)
+	}
+	sum, err := safefile.Digest(safefile.Open(path))
+	if err == nil && s.Dir != "" {
+		s.write(index, []byte(sum))
+	}
+	return sum
+}
+
+// identity identifies a file and its state, so that a program is not read at each start.
+func identity(path string, st fs.FileInfo) string {
+	return fmt.Sprintf("%x-%x-%x", sha256.Sum256([]byte(path)), st.Size(), st.ModTime().UnixNano())
 }
 
 // native reports whether a file is a binary for this machine rather than a script.

@@ -1,7 +1,7 @@
 // Package support returns the statements that hold on the CLI of this machine.
 //
 // The verdicts on tested versions, as published, are built in. Any other program is probed before its first run. The
-// verdicts are stored in the user's cache by the version that it prints and the size of the file.
+// verdicts are stored in the user's cache by the digest of the file and the version that it prints.
 package support
 
 import (

@@ -95,7 +95,7 @@ func TestWrapperOfOldestVersion(t *testing.T) {
 	}
 }
 
-// The verdicts on a program are found again by its version and its size.
+// The verdicts on a program are found again by its file, by its content, and by its version.
 func TestCached(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "2.1.400", "one")
@@ -125,7 +125,7 @@ func TestCached(t *testing.T) {
 	if err := os.WriteFile(copied, []byte("another"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ready(2, "another program")
+	ready(2, "another content")
 	b.program.Version[2]++ // a wrapper that now starts another CLI
 	ready(3, "another version")
 	kept, err := filepath.Glob(filepath.Join(b.Dir, "*.json"))
@@ -182,5 +182,44 @@ func TestNative(t *testing.T) {
 	if script := setup(t, "", "#!/bin/sh\nexec claude \"$@\"\n"); !native(self) || native(script.program.Path) ||
 		native(script.program.Path+"-none") {
 		t.Error("programs and scripts are mistaken for each other")
+	}
+}
+
+// A file that has not changed is not read again.
+func TestDigestIsCached(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "", "content")
+	const want = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73"
+	if got := b.digest(b.program.Path); got != want {
+		t.Fatalf("digest %s", got)
+	}
+	st, err := os.Stat(b.program.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := strings.Repeat("0", len(want))
+	if err := os.WriteFile(filepath.Join(b.Dir, identity(b.program.Path, st)+".sha256"), []byte(mark), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.digest(b.program.Path); got != mark {
+		t.Errorf("it was hashed again: %s", got)
+	}
+}
+
+// BenchmarkCached measures a start when the verdicts on a program of 64 MB are stored.
+func BenchmarkCached(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "claude")
+	if err := errors.Join(os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755), os.Truncate(path, 64<<20)); err != nil {
+		b.Fatal(err)
+	}
+	found := probe.Report{Support: all(statement.Holds)}
+	s := Store{Dir: filepath.Join(b.TempDir(), "claude"),
+		probe: func(context.Context, probe.Target) probe.Report { return found }}
+	p := Program{Path: path, Version: statement.Version{2, 1, 400}}
+	s.Ensure(b.Context(), p)
+	for b.Loop() {
+		if c := s.Ensure(b.Context(), p); c.Source != Cached {
+			b.Fatal("it was probed again")
+		}
 	}
 }
