@@ -10,7 +10,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"wavex/internal/loop"
-	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
 	"wavex/runner"
@@ -80,9 +79,28 @@ func (r denyRule) denies(d denial) bool {
 		return r.deniesPath(pattern, path)
 	}
 	if command := d.input.Get("command").Str; command != "" {
-		return policy.Denied([]string{r.text}, command) != ""
+		return deniesCommand(pattern, command)
 	}
 	return d.input.Exists() && r.text == allowRule(d)
+}
+
+// deniesCommand reports whether a pattern matches one of the commands of a line. It takes words in quotes for commands,
+// which names a rule too many.
+func deniesCommand(pattern, line string) bool {
+	ends := regexp.MustCompile(`&&|\|\|?|;|\n|&`)
+	pattern = strings.NewReplacer(`\(`, "(", `\)`, ")", `\\`, `\`).Replace(pattern)
+	prefix, open := strings.CutSuffix(pattern, ":*")
+	if open {
+		pattern = prefix
+	}
+	text := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")
+	if open {
+		text += `(\s.*)?`
+	}
+	whole, err := regexp.Compile("^(?s:" + text + ")$")
+	return err == nil && slices.ContainsFunc(append(ends.Split(line, -1), line), func(c string) bool {
+		return whole.MatchString(strings.TrimSpace(c))
+	})
 }
 
 // deniesPath reports whether a pattern in the form of .gitignore matches a file or a directory that it is in.
