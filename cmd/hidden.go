@@ -16,10 +16,10 @@ import (
 // The guard holds a pipe from wavex and acts if the pipe closes without a goodbye.
 func newWatchdog(std Stdio) *cobra.Command {
 	return &cobra.Command{
-		Use:    "guard MARK",
+		Use:    "guard MARK [LOCK]", // a wavex of before gives its lock, too
 		Short:  "Sweep after a killed wavex",
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
+		Args:   cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return exitStatus(event.ExitCode(proc.WatchdogMain(std.In, args[0])))
 		},

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// This file finds out how much memory wavex may use: the free memory of the machine, or less if a control group
-// (a container, a service) has a lower limit (Linux with cgroup v2 only), and how many processes fit into it.
+// This file finds out how much memory wavex may use: the free memory of the machine, or less if a
+// control group (a container, a service) has a lower limit (Linux only), and how many processes fit into it.
 
 // FreeMemory returns the usable memory in bytes, or 0 if it is unknown.
 func FreeMemory() int64 {
@@ -29,8 +29,17 @@ func freeMemoryIn(root fs.FS) int64 {
 	}
 	groups, _ := fs.ReadFile(root, "proc/self/cgroup") // a missing file means no group
 	for line := range strings.Lines(string(groups)) {
-		if group, ours := strings.CutPrefix(strings.TrimSpace(line), "0::"); ours { // version 1 has other numbers
-			free = min(free, cgroupFree(root, group))
+		// Version 2 has 0::/path, version 1 has 4:memory:/path.
+		part := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		switch {
+		case len(part) < 3:
+		case part[1] == "":
+			for _, mount := range []string{"sys/fs/cgroup", "sys/fs/cgroup/unified"} {
+				free = min(free, cgroupFree(root, mount, part[2], "memory.max", "memory.current", ""))
+			}
+		case strings.Contains(","+part[1]+",", ",memory,"):
+			free = min(free, cgroupFree(root, "sys/fs/cgroup/memory", part[2], "memory.limit_in_bytes",
+				"memory.usage_in_bytes", "total_"))
 		}
 	}
 	if free == math.MaxInt64 {
@@ -40,16 +49,18 @@ func freeMemoryIn(root fs.FS) int64 {
 }
 
 // cgroupFree returns the smallest amount of memory, in bytes and at least 1, that the group and its
-// parents have left. Page cache, which can be read again, does not count as used. In a container without a cgroup
-// namespace the path is the host's and does not exist; there the mount is the container's group.
-func cgroupFree(root fs.FS, group string) int64 {
+// parents have left. Page cache, which can be read again, does not count as used; stat is the
+// prefix of its names. In a container without a cgroup namespace the path is the host's and does
+// not exist; there the mount is the container's group.
+func cgroupFree(root fs.FS, mount, group, limit, used, stat string) int64 {
 	least := int64(math.MaxInt64)
 	for dir := path.Join("/", group); ; dir = path.Dir(dir) {
-		at := path.Join("sys/fs/cgroup", dir)
-		if most, ok := readField(root, path.Join(at, "memory.max"), ""); ok { // no limit is "max"
-			have, _ := readField(root, path.Join(at, "memory.current"), "")
+		at := path.Join(mount, dir)
+		// No limit is "max" or the largest number of pages.
+		if most, ok := readField(root, path.Join(at, limit), ""); ok && most < math.MaxInt64>>1 {
+			have, _ := readField(root, path.Join(at, used), "")
 			for _, kind := range []string{"inactive_file", "active_file"} {
-				again, _ := readField(root, path.Join(at, "memory.stat"), kind)
+				again, _ := readField(root, path.Join(at, "memory.stat"), stat+kind)
 				have -= again
 			}
 			least = min(least, max(1, most-max(0, have)))

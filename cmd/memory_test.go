@@ -26,8 +26,12 @@ func TestFreeMemory(t *testing.T) {
 			"sys/fs/cgroup/a.slice/memory.max": "1000\n", "sys/fs/cgroup/a.slice/memory.current": "400\n"}, 600},
 		"a group that is full": {map[string]string{"proc/meminfo": machine, "proc/self/cgroup": "0::/\n",
 			"sys/fs/cgroup/memory.max": "1000\n", "sys/fs/cgroup/memory.current": "2000\n"}, 1},
-		"version 1 is not looked at": {map[string]string{"proc/meminfo": machine, "proc/self/cgroup": "4:memory:/docker/x\n"},
-			40000000 << 10},
+		"version 1, the host's path": {map[string]string{"proc/meminfo": machine,
+			"proc/self/cgroup":                           "5:cpu,cpuacct:/docker/x\n4:memory:/docker/x\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": "2000000\n", "sys/fs/cgroup/memory/memory.usage_in_bytes": "500000\n",
+			"sys/fs/cgroup/memory/memory.stat": "inactive_file 7\ntotal_inactive_file 100000\n"}, 1600000},
+		"version 1 without a bound": {map[string]string{"proc/meminfo": machine, "proc/self/cgroup": "4:memory:/\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 40000000 << 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

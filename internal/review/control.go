@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"wavex/internal/check"
 	"wavex/internal/filetree"
@@ -55,10 +56,21 @@ type changes struct {
 	all     []string      // nil: they are not known
 	surplus []string      // those that no task declares
 	doubt   string        // why their states are not known
+	left    time.Duration // for the search among undeclared files, of all criteria together
+	known   map[caseKey]caseControl
 }
 
+// caseKey is a check and its directory; criteria may have the same. caseControl is what its control found.
+type (
+	caseKey     struct{ run, dir string }
+	caseControl struct {
+		rests []string
+		doubt string
+	}
+)
+
 func (h *Coordinator) changes(work []taskWork) (c changes) {
-	c.before = filetree.Tree{}
+	c.before, c.left, c.known = filetree.Tree{}, searchTime, map[caseKey]caseControl{}
 	areKnown := true
 	for _, w := range work {
 		files := slices.Concat(w.surplus, w.changed)
@@ -99,11 +111,17 @@ const searchTime = runner.DefaultTimeout / 3
 
 // control stores on which undeclared changes it rests that a criterion holds now, and did not before the work. dir is
 // the project.
-func (h *Coordinator) control(ctx context.Context, dir string, it *criterionCase, c changes) {
+func (h *Coordinator) control(ctx context.Context, dir string, it *criterionCase, c *changes) {
 	if len(c.surplus) == 0 || !it.Met || it.held || it.check.Run == "" {
 		return
 	}
-	it.Rests, it.Doubt = runner.Rests(c.surplus, c.all, searchTime, func(files []string) (ok bool, err error) {
+	key := caseKey{it.check.Run, it.dir}
+	if found, known := c.known[key]; known {
+		it.Rests, it.Doubt = found.rests, found.doubt
+		return
+	}
+	began := time.Now()
+	it.Rests, it.Doubt = runner.Rests(c.surplus, c.all, c.left, func(files []string) (ok bool, err error) {
 		if c.doubt != "" {
 			return false, errors.New(c.doubt)
 		}
@@ -120,4 +138,6 @@ func (h *Coordinator) control(ctx context.Context, dir string, it *criterionCase
 		})
 		return ok, err
 	})
+	c.left = max(0, c.left-time.Since(began))
+	c.known[key] = caseControl{it.Rests, it.Doubt}
 }

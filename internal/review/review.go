@@ -54,6 +54,9 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 	found := h.withoutOutputs(foundFiles(s))
 	for _, k := range s.Criteria {
 		c.Criteria = append(c.Criteria, criterionStatus(k))
+		if e.Mode == counsel.Thorough {
+			c.Doubts = append(c.Doubts, doubtsAboutCriterion(k)...)
+		}
 	}
 	for _, m := range s.Plan.MustNot {
 		c.MustNot = append(c.MustNot, m.Text)
@@ -110,6 +113,21 @@ func doubtsAbout(p *plan.Task, t *scheduler.Task) (out []counsel.Doubt) {
 		if c.Empty != "" {
 			out = append(out, counsel.Doubt{Task: p.ID, Why: "no test ran: " + c.Empty})
 		}
+	}
+	return out
+}
+
+// doubtsAboutCriterion has the changes that no task declares and on which a criterion rests.
+func doubtsAboutCriterion(k event.Criterion) (out []counsel.Doubt) {
+	if !k.Met {
+		return nil
+	}
+	why := cmp.Or(k.Doubt, "it holds only with this change, which no task declares")
+	for _, f := range k.Rests {
+		out = append(out, counsel.Doubt{Task: k.ID, File: f, Why: why})
+	}
+	if len(k.Rests) == 0 && k.Doubt != "" {
+		out = append(out, counsel.Doubt{Task: k.ID, Why: k.Doubt})
 	}
 	return out
 }

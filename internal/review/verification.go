@@ -78,7 +78,7 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 			for i := range items {
 				if items[i].check != nil {
 					h.runCriterion(ctx, dir, &items[i], known)
-					h.control(ctx, dir, &items[i], changed)
+					h.control(ctx, dir, &items[i], &changed)
 				}
 			}
 			// An interruption ends the whole verification.

@@ -86,7 +86,7 @@ func (n *newTasks) place() {
 				return false
 			}
 			again = true
-			o, wrong := t.planTask(n.edges[t.ID])
+			o, wrong := t.planTask(n.edges[t.ID], true)
 			if wrong != nil {
 				n.wrong[t.ID] = errors.New(wrong.Text)
 				return true

@@ -67,7 +67,7 @@ func (l *List) Plan(ctx context.Context, run string) (*plan.Plan, []plan.Diagnos
 		if i > 0 {
 			out = append(out, ',')
 		}
-		o, wrong := t.planTask(edges[t.ID])
+		o, wrong := t.planTask(edges[t.ID], run == "")
 		if wrong != nil {
 			wrong.File, wrong.Src = l.file(t.ID), t.src
 			ds = append(ds, wrong.diagnostic())
@@ -157,8 +157,8 @@ func blockers(tasks []*Task, left map[string]bool) map[string][]string {
 	return edges
 }
 
-// planTask converts the task to a task of a plan.
-func (t *Task) planTask(blockers []string) (o jsonobject.Object, wrong *FileError) {
+// planTask converts the task to a task of a plan. A new one can have no list; those of earlier versions could.
+func (t *Task) planTask(blockers []string, isNew bool) (o jsonobject.Object, wrong *FileError) {
 	o.Set("id", jsonobject.Quote(t.ID))
 	text := func(name, s string) {
 		if s != "" {
@@ -179,7 +179,7 @@ func (t *Task) planTask(blockers []string) (o jsonobject.Object, wrong *FileErro
 				Text: "metadata.wavex must be an object with fields of a plan's task"}
 		}
 		for _, m := range more {
-			if m.Name == "foreach" {
+			if m.Name == "foreach" && isNew {
 				return o, &FileError{At: m.At, Code: plan.CodeConflict,
 					Text: "a task list has no place for a list (foreach); run the task by a plan file"}
 			}

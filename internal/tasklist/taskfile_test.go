@@ -162,7 +162,7 @@ func FuzzTask(f *testing.F) {
 				t.Fatalf("%s was %v and is %v", name, v, after[name])
 			}
 		}
-		o, _ := task.planTask(nil)
+		o, _ := task.planTask(nil, true)
 		if !json.Valid(o.Value()) {
 			t.Fatalf("the plan's task is no JSON: %s", o.Value())
 		}

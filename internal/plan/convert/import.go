@@ -187,7 +187,7 @@ func (o *planFile) markdown(form Form) {
 	f := &importedPlan{DiagnosticList: &o.diagnostics, form: string(form), lenient: o.opts.Lenient}
 	if form != FormPhase {
 		o.tokens = &source.Tree{Position: where, Failure: &source.Problem{At: 0, Code: plan.CodeSyntax,
-			Message: "this markdown is no plan that is known: it has no <task> blocks"}}
+			Message: "this markdown is no plan that is known: it has no <task> blocks; wavex plan makes a plan of words"}}
 		return
 	}
 	f.readPhase(o.src)

@@ -263,7 +263,7 @@ func (f *importedPlan) task(e *source.Node) *importedTask {
 		case "libraries", "skills":
 			t.section(strings.ToUpper(name.Text[:1])+name.Text[1:], f.inlineList(v))
 		case "parallel":
-			f.refuseAlone(t, v)
+			t.alone = v
 		case "status":
 			if s := f.inlineText(v); s != "" && s != "pending" && s != "todo" && s != "open" {
 				f.notCarried(v.At, "task "+source.Quote(t.id.text)+": its status "+source.Quote(s))

@@ -33,7 +33,7 @@ func (r *phaseReader) attributes(t *importedTask, text string, at source.Locatio
 		case "depends", "depends_on", "dependsOn", "blockedBy", "needs":
 			t.blockers = append(t.blockers, splitIDs(p)...)
 		case "parallel":
-			r.refuseAlone(t, source.Text(value, p.at))
+			t.alone = source.Text(value, p.at)
 		default:
 			if value != "" {
 				r.addMetadata(t, name, source.Text(value, p.at))

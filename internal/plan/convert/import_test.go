@@ -280,9 +280,10 @@ func TestImportDiagnostics(t *testing.T) {
 			"5:1 syntax: from line 7 on"},
 		{"comment around tasks", "p.md", block(`id="1"`, "") + " <!-- words\n" + block(`id="2"`, ""),
 			"5:1 syntax: from line 6 on"},
-		{"alone", "p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","parallel":false}]}`,
+		{"alone", "p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","parallel":false},{"id":2,"title":"y"}]}`,
 			"1:52 not-carried: is not to run beside others"},
-		{"alone, in markdown", "p.md", block(`id="1" parallel="false"`, ""), "1:24 not-carried: \"1\" is not to run beside"},
+		{"alone, in markdown", "p.md", block(`id="1" parallel="false"`, "") + block(`id="2"`, ""),
+			"1:24 not-carried: \"1\" is not to run beside"},
 		{"nul", "p.md", block(`id="1"`, "\x00"), "3:1 encoding: NUL"},
 		{"latin", "p.md", block(`id="1"`, "é\xff"), "3:3 encoding: UTF-8"},
 	} {
@@ -315,6 +316,27 @@ func TestOpenFencesInActions(t *testing.T) {
 			if p == nil || len(p.Tasks) != 3 || !strings.Contains(p.Tasks[0].Description, open) {
 				t.Errorf("%s: %+v, %v", text, p, ds)
 			}
+		}
+	}
+}
+
+// A task that must not run beside others makes its wave sequential, if it has others and may not be so already.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	for text, warned := range map[string]bool{
+		`{"phase":1,"tasks":[{"id":1,"title":"x","wave":1,"parallel":false},{"id":2,"title":"y","wave":1}]}`: true,
+		`{"phase":1,"tasks":[{"id":1,"title":"x","wave":1,"parallel":false},{"id":2,"title":"y","wave":2}]}`: false,
+		`{"phase":1,"waves":[{"wave":1,"parallel":false}],` +
+			`"tasks":[{"id":1,"title":"x","wave":1,"parallel":false},{"id":2,"title":"y","wave":1}]}`: false,
+		`{"phase":1,"tasks":[{"id":1,"title":"x","parallel":false}]}`: false,
+	} {
+		p, ds := parse("p.json", []byte(text), plan.Options{})
+		if p == nil {
+			t.Fatalf("%s: %v", text, ds)
+		}
+		want := warned || strings.Contains(text, "waves")
+		if got := strings.Contains(fmt.Sprint(ds), "one after the other"); got != warned || p.Sequential(1) != want {
+			t.Errorf("%s: sequential %v, %v", text, p.Sequential(1), ds)
 		}
 	}
 }

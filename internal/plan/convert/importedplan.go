@@ -65,6 +65,7 @@ type importedTask struct {
 	sections []string // the parts of the description after the action
 	wave     int
 	waveAt   source.Location
+	alone    *source.Node // whether it may run beside others
 	blockers []phrase
 	files    []importedFile
 	claims   []claim
@@ -152,6 +153,7 @@ func (f *importedPlan) wave(w importedWave) {
 // tree returns the native plan. Its name is one line; a long one is cut, and the request has all of it.
 func (f *importedPlan) tree() *source.Node {
 	f.checkCounts()
+	f.sequenceAlone()
 	c := newClaimParser(f)
 	for _, t := range f.tasks {
 		for _, claim := range t.claims {
@@ -312,11 +314,27 @@ func (f *importedPlan) checkCounts() {
 	compare(f.waveCount, len(waves), "waves")
 }
 
-// refuseAlone reports a task that must not run in parallel with others, which a plan can say only about waves.
-func (f *importedPlan) refuseAlone(t *importedTask, v *source.Node) {
-	if f.isFalse(v) {
-		f.Error(v.At, plan.CodeNotCarried, "task %s is not to run beside others, which a plan says of waves: remove it, "+
-			"import the file, and write \"parallel\": false into the wave of the task", source.Quote(t.id.text))
+// sequenceAlone handles tasks that must not run beside others. A plan can say this only about waves, so the whole wave
+// of such a task becomes sequential.
+func (f *importedPlan) sequenceAlone() {
+	size := map[int]int{} // of waves
+	for _, t := range f.tasks {
+		size[t.wave]++
+	}
+	for _, t := range f.tasks {
+		if t.alone == nil || !f.isFalse(t.alone) || len(f.tasks) == 1 {
+			continue
+		}
+		i, known := f.waveIndex[t.wave]
+		switch {
+		case t.wave == 0:
+			f.Error(t.alone.At, plan.CodeNotCarried, "task %s is not to run beside others, which a plan says of waves: "+
+				"remove it, import the file, and write \"parallel\": false into the wave of the task", source.Quote(t.id.text))
+		case size[t.wave] > 1 && !(known && f.waves[i].sequential):
+			f.wave(importedWave{number: t.wave, sequential: true, at: t.alone.At})
+			f.Warn(t.alone.At, plan.CodeGuessed, "task %s is not to run beside others: the tasks of its wave run one after "+
+				"the other", source.Quote(t.id.text))
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Bounds of texts, in bytes.
 const (
-	maxSteps  = 48 << 10 // of the steps of an attempt together
+	maxSteps  = 80 << 10 // of the steps of an attempt together
 	maxAnswer = 1 << 10  // of a tool's answer
 )
 
