@@ -54,9 +54,7 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 	found := h.withoutOutputs(foundFiles(s))
 	for _, k := range s.Criteria {
 		c.Criteria = append(c.Criteria, criterionStatus(k))
-		if e.Mode == counsel.Thorough {
-			c.Doubts = append(c.Doubts, doubtsAboutCriterion(k)...)
-		}
+		c.Doubts = append(c.Doubts, doubtsAboutCriterion(k, e.Mode)...)
 	}
 	for _, m := range s.Plan.MustNot {
 		c.MustNot = append(c.MustNot, m.Text)
@@ -117,9 +115,10 @@ func doubtsAbout(p *plan.Task, t *scheduler.Task) (out []counsel.Doubt) {
 	return out
 }
 
-// doubtsAboutCriterion has the changes that no task declares and on which a criterion rests.
-func doubtsAboutCriterion(k event.Criterion) (out []counsel.Doubt) {
-	if !k.Met {
+// doubtsAboutCriterion has the changes that no task declares and on which a criterion rests. Light reviews look at tasks
+// alone.
+func doubtsAboutCriterion(k event.Criterion, mode counsel.Mode) (out []counsel.Doubt) {
+	if !k.Met || mode == counsel.Light {
 		return nil
 	}
 	why := cmp.Or(k.Doubt, "it holds only with this change, which no task declares")
