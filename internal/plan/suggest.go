@@ -3,7 +3,6 @@ package plan
 // This file makes suggestions for mistyped names. They are only text and decide nothing.
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,7 +82,7 @@ func Nearest(got string, names []string) string {
 		case x <= distance:
 			x = levenshtein.ComputeDistance(low, strings.ToLower(n))
 		}
-		if x < len(got) && (x < distance || x == distance && best == "") {
+		if x < distance || x == distance && best == "" {
 			best, distance = n, x
 		}
 	}
@@ -116,5 +115,8 @@ func (d *decoder) suggestID(got string) string {
 	for i := range ids {
 		ids[i] = d.plan.Tasks[i].ID
 	}
-	return cmp.Or(DidYouMean(got, ids), "; add that task, or remove the entry")
+	if best := Nearest(got, ids); best != "" && (len(got) > 1 || strings.EqualFold(best, got)) {
+		return fmt.Sprintf("; did you mean %s?", source.Quote(best))
+	}
+	return "; add that task, or remove the entry"
 }
