@@ -115,8 +115,8 @@ func doubtsAbout(p *plan.Task, t *scheduler.Task) (out []counsel.Doubt) {
 	return out
 }
 
-// doubtsAboutCriterion has the changes that no task declares and on which a criterion rests. Light reviews look at tasks
-// alone.
+// doubtsAboutCriterion has the changes that no task declares and on which a criterion rests. Light reviews look at
+// tasks alone.
 func doubtsAboutCriterion(k event.Criterion, mode counsel.Mode) (out []counsel.Doubt) {
 	if !k.Met || mode == counsel.Light {
 		return nil
