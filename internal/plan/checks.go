@@ -35,11 +35,7 @@ func checkFields() []field[Check] {
 			}
 			c.Matches = s
 		}},
-		{"once", func(d *decoder, c *Check, t source.Token) {
-			if once, ok := d.boolean(t); ok {
-				c.Once = once
-			}
-		}},
+		{"once", func(d *decoder, c *Check, t source.Token) { c.Once, _ = d.boolean(t) }},
 	}
 }
 
