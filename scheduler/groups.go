@@ -152,7 +152,7 @@ func (s *State) updateGroups() {
 // failed. It may not if its last step stands: that step began on verified work of the task, which does not hold.
 func (s *State) mayFail(i, items int) bool {
 	g := s.groupOf(i)
-	if g == nil || g.failed+items > g.plan.AllowFailures {
+	if g == nil || g.failed+items > g.plan.AllowedFailures() {
 		return false
 	}
 	_, last := s.itemOf(i)
@@ -192,7 +192,7 @@ func (s *State) IsAllowed(i int) bool {
 		return s.isFailed(i) && s.repairsBlocker(s.Plan.Tasks[i].ID)
 	}
 	_, last := s.itemOf(i)
-	return s.isFailed(last) && g.failed <= g.plan.AllowFailures
+	return s.isFailed(last) && g.failed <= g.plan.AllowedFailures()
 }
 
 // IsAllowedTask reports whether IsAllowed holds for the task with an id; "": no task.
@@ -204,7 +204,7 @@ func (s *State) IsAllowedTask(id string) bool {
 // allowedFailures returns the number of failed tasks for which IsAllowed holds.
 func (s *State) allowedFailures() (n int) {
 	for _, g := range s.groups {
-		if g.failed <= g.plan.AllowFailures {
+		if g.failed <= g.plan.AllowedFailures() {
 			n += g.lost
 		}
 	}
@@ -239,8 +239,8 @@ func (s *State) GroupCost(id string) budget.USD {
 func (s *State) AllowedFailures() (lines []string) {
 	for k := range s.Plan.Groups {
 		p := &s.Plan.Groups[k]
-		if g := s.groups[p.ID]; g != nil && 0 < g.failed && g.failed <= p.AllowFailures {
-			lines = append(lines, fmt.Sprintf("%d of %d items of %s failed; the plan allows %d", g.failed, len(p.Tasks), p.ID,
+		if g := s.groups[p.ID]; g != nil && 0 < g.failed && g.failed <= p.AllowedFailures() {
+			lines = append(lines, fmt.Sprintf("%d of %d items of %s failed; the plan allows %s", g.failed, len(p.Tasks), p.ID,
 				p.AllowFailures))
 		}
 	}

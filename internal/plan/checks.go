@@ -76,10 +76,10 @@ func (d *decoder) checkObject(t source.Token) (c Check, ok bool) {
 }
 
 // verify reads a task's checks: a list, or a single check.
-func (d *decoder) verify(t source.Token) (checks []Check) {
+func (d *decoder) verify(t source.Token) []Check {
 	add := func(_ int, e source.Token) {
 		if c, ok := d.check(e); ok {
-			checks = append(checks, c)
+			d.checks.scratch = append(d.checks.scratch, c)
 		}
 	}
 	if t.Kind == source.KindArray {
@@ -87,7 +87,7 @@ func (d *decoder) verify(t source.Token) (checks []Check) {
 	} else {
 		add(0, t)
 	}
-	return checks
+	return d.checks.flush()
 }
 
 // VerifyCommand returns the command of a description that ends in "Verify: COMMAND", on a line of its own or
@@ -160,7 +160,7 @@ func fileFields() []field[File] {
 }
 
 // fileList reads a task's files: strings, or objects.
-func (d *decoder) fileList(t source.Token) (files []File) {
+func (d *decoder) fileList(t source.Token) []File {
 	d.list(t, "a list of files", func(_ int, e source.Token) {
 		var f File
 		switch e.Kind {
@@ -173,9 +173,9 @@ func (d *decoder) fileList(t source.Token) (files []File) {
 		default:
 			d.wrongType(e, "a path or an object with path")
 		}
-		files = append(files, f)
+		d.files.scratch = append(d.files.scratch, f)
 	})
-	return files
+	return d.files.flush()
 }
 
 // relativePath reads a slash-separated path that stays in the directory. It stores the clean path, so that

@@ -47,6 +47,8 @@ type decoder struct {
 	stepType        *objectType[Task] // made on first use
 	paramLocations  []source.Location // of the names of the parameters
 	referenceTexts  []referenceText
+	checks          slab[Check]
+	files           slab[File]
 	prompts         map[string]promptFile // by the name after "@"
 	promptBytes     int                   // of the files in prompts
 	schemas         map[string]error      // mistakes of the schemas of outputs, by their text
@@ -121,6 +123,13 @@ func (s *objectType[T]) decode(d *decoder, v *T, t source.Token) (fieldSet, bool
 		i, ok := s.index[name.Text]
 		switch {
 		case value.Kind == source.KindBad:
+		case !ok && s.label == "a foreach" && name.Text == "budgetUSD":
+			d.errorf(name.At, CodeUnknownField, "budgetUSD of a list was removed: "+
+				"give it to the task, for each of its tasks, or limit the run with --budget")
+			d.src.Skip(value)
+		case !ok && s.label == "a check" && name.Text == "recheck":
+			d.errorf(name.At, CodeUnknownField, `recheck was removed: write "once": true in place of "recheck": false`)
+			d.src.Skip(value)
 		case !ok:
 			d.errorf(name.At, CodeUnknownField, "unknown field %s in %s%s", source.Quote(name.Text), s.label,
 				suggestField(name.Text, s.names()))
@@ -225,4 +234,30 @@ func PlainName(s string) bool {
 		}
 	}
 	return s != "" && len(s) <= 100
+}
+
+// slab hands out small slices of exact length from big chunks: most tasks have one check and one or
+// two files, and one allocation for each would take most of the time.
+type slab[T any] struct {
+	free    []T
+	scratch []T // scratch for the current list
+	chunk   int // size of the last chunk
+}
+
+// flush returns a copy of the scratch list and empties it.
+func (s *slab[T]) flush() []T {
+	n := len(s.scratch)
+	if n == 0 {
+		return nil
+	}
+	if n > len(s.free) {
+		s.chunk = min(1024, 8+2*s.chunk)
+		s.free = make([]T, max(n, s.chunk))
+	}
+	out := s.free[:n:n]
+	s.free = s.free[n:]
+	copy(out, s.scratch)
+	clear(s.scratch)
+	s.scratch = s.scratch[:0]
+	return out
 }

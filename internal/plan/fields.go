@@ -224,7 +224,8 @@ func (d *decoder) finishTask(task *Task, had func(string) bool, before int, t so
 	}
 	if !had("verify") {
 		if run := VerifyCommand(task.Description); run != "" {
-			task.Verify = []Check{{Run: run}}
+			d.checks.scratch = append(d.checks.scratch, Check{Run: run})
+			task.Verify = d.checks.flush()
 		}
 	}
 	task.Reversibility = cmp.Or(task.Reversibility, "2A")

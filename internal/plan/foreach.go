@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"wavex/internal/plan/reference"
@@ -25,7 +26,7 @@ type foreach struct {
 	key      string // with references; "": the item itself
 	maxItems int
 	parallel int // most of its tasks at once; 0: no limit of its own
-	allow    int // how many of its items may fail
+	allow    string
 }
 
 func foreachFields() []field[foreach] {
@@ -49,7 +50,7 @@ func foreachFields() []field[foreach] {
 			}
 		}},
 		{"parallel", func(d *decoder, f *foreach, t source.Token) { f.parallel, _ = d.count(t, 1) }},
-		{"allowFailures", func(d *decoder, f *foreach, t source.Token) { f.allow, _ = d.count(t, 0) }},
+		{"allowFailures", func(d *decoder, f *foreach, t source.Token) { d.allowFailures(f, t) }},
 		{"maxItems", func(d *decoder, f *foreach, t source.Token) {
 			if n, ok := d.count(t, 1); ok {
 				f.maxItems = n
@@ -82,6 +83,26 @@ func (d *decoder) readForeach(t source.Token) {
 		d.foreach = map[int]*foreach{}
 	}
 	d.foreach[d.task] = f
+}
+
+// allowFailures reads a number of items.
+func (d *decoder) allowFailures(f *foreach, t source.Token) {
+	if t.Kind == source.KindString && strings.HasSuffix(t.Text, "%") {
+		d.errorf(t.At, CodeBadValue, "a share of the items was removed: write a number of items, like 3")
+	} else if n, ok := d.count(t, 0); ok {
+		f.allow = strconv.Itoa(n)
+	}
+}
+
+// AllowedFailures returns how many items of a group may fail: the group is complete nevertheless. The plan of an older
+// run may have a share of the items.
+func (g *Group) AllowedFailures() int {
+	number, isShare := strings.CutSuffix(g.AllowFailures, "%")
+	n, _ := strconv.Atoi(number) // 0 if the field is not given
+	if isShare {
+		return n * len(g.Tasks) / 100
+	}
+	return n
 }
 
 // foreachItems reads items as they are, or a reference to them.

@@ -311,7 +311,8 @@ func TestForeachMistakes(t *testing.T) {
 		{`"${params.files | json}"`, `"command":"x"`, `without functions`},
 		{`["a"]`, `"command":"x ${item | upper}"`, `the functions are`},
 		{`{"glob":"*"}`, `"command":"x"`, `no directory`},
-		{`{"items":["a"],"allowFailures":"10%"}`, `"command":"x"`, `expected a number`},
+		{`{"items":["a"],"allowFailures":"10%"}`, `"command":"x"`, `was removed: write a number`},
+		{`{"items":["a"],"budgetUSD":1}`, `"command":"x"`, `budgetUSD of a list was removed: give it to the task`},
 		{`{"items":["a"],"allowFailures":-1}`, `"command":"x"`, `-1 is negative`},
 		{`["a"]`, `"command":"x","exclusive":"${item.x}"`, `this field has no references`},
 		{`{"items":[""],"key":"k"}`, `"command":"x","verify":{"file":"a","contains":"${item}"}`,
@@ -363,9 +364,12 @@ func TestAllowedFailures(t *testing.T) {
 	t.Parallel()
 	for allow, want := range map[string]int{``: 0, `,"allowFailures":0`: 0, `,"allowFailures":2`: 2} {
 		p := mustParse(t, tasks(`{"id":"g","command":"x","foreach":{"items":[1,2,3,4,5]`+allow+`}}`))
-		if got := p.Groups[0].AllowFailures; got != want {
+		if got := p.Groups[0].AllowedFailures(); got != want {
 			t.Errorf("%s: %d of 5 items may fail, want %d", allow, got, want)
 		}
+	}
+	if got := (&Group{AllowFailures: "50%", Tasks: make([]int, 5)}).AllowedFailures(); got != 2 { // of an older run
+		t.Errorf("a share of 5 items: %d may fail", got)
 	}
 }
 

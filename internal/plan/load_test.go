@@ -312,6 +312,18 @@ func TestVerifyCommand(t *testing.T) {
 	}
 }
 
+func TestWrites(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		files []File
+		want  bool
+	}{{[]File{{Path: "a"}}, true}, {[]File{{Path: "a", Action: "read"}}, false}, {[]File{{Path: "b"}}, false}} {
+		if got := writes(c.files, "a"); got != c.want {
+			t.Errorf("writes(%v) = %v", c.files, got)
+		}
+	}
+}
+
 // Load reads a plan file.
 func Load(path string) (*Plan, []Diagnostic, error) {
 	src, digest, err := ReadFile(path)

@@ -120,7 +120,7 @@ type Group struct {
 	Tasks    []int  `json:"tasks"`              // indices, in the order of the items; of an item's steps, the last one
 	Steps    int    `json:"steps,omitempty"`    // of each item; the tasks of an item follow each other. 0: none
 
-	AllowFailures int      `json:"allowFailures,omitempty"` // how many items may fail: the group is complete nevertheless
+	AllowFailures string   `json:"allowFailures,omitempty"` // how many items may fail; "": none
 	Estimate      Estimate `json:"-"`                       // of one item: the sum of its steps
 
 	found json.RawMessage // the list, if a run has to keep it; nil: it follows from the plan

@@ -18,6 +18,10 @@ func (d *decoder) overlaps() {
 		wave int
 		path string
 	}
+	type users struct {
+		tasks  []int
+		writes bool
+	}
 	declared := false
 	for i := range d.plan.Tasks {
 		declared = declared || len(d.plan.Tasks[i].Files) > 0
@@ -26,37 +30,53 @@ func (d *decoder) overlaps() {
 		return
 	}
 	wave, _ := d.plan.Waves()
-	users := make(map[key][]int)
-	var order []key // of files with several users
+	// Most files have one user, so the map holds numbers, and lists only for files with several
+	// users.
+	first := make(map[key]int32)
+	shared := make(map[key]*users)
+	var order []key
 	for i := range d.plan.Tasks {
 		for _, f := range d.plan.Tasks[i].Files {
 			k := key{wave[i], f.Path}
-			tasks := users[k]
-			n := len(tasks)
-			if n > 0 && (tasks[n-1] == i || sameItem(&d.plan.Tasks[tasks[0]], &d.plan.Tasks[i])) {
+			j, taken := first[k]
+			if !taken {
+				first[k] = int32(i)
 				continue
 			}
-			if users[k] = append(tasks, i); n == 1 {
+			if int(j) == i || sameItem(&d.plan.Tasks[j], &d.plan.Tasks[i]) {
+				continue
+			}
+			u := shared[k]
+			if u == nil {
+				u = &users{tasks: []int{int(j)}, writes: writes(d.plan.Tasks[j].Files, f.Path)}
+				shared[k] = u
 				order = append(order, k)
 			}
+			if u.tasks[len(u.tasks)-1] != i {
+				u.tasks = append(u.tasks, i)
+			}
+			u.writes = u.writes || f.Writes()
 		}
 	}
 	for _, k := range order {
-		tasks := users[k]
-		writes := func(i int) bool { return slices.Contains(Written(d.plan.Tasks[i].Files), k.path) }
-		if !slices.ContainsFunc(tasks, writes) || d.plan.Sequential(k.wave) {
+		u := shared[k]
+		if !u.writes || d.plan.Sequential(k.wave) {
 			continue
 		}
-		i := tasks[1]
+		i := u.tasks[1]
 		path := []step{{name: "tasks"}, {index: i, element: true}, {name: "files"}}
 		d.addDiagnostic(d.taskLocations[i], SeverityWarning, CodeFileOverlap, path,
 			"tasks %s of wave %d declare %s and will run one after the other; use blockedBy if their order matters",
-			d.taskNames(tasks), k.wave, source.Quote(k.path))
+			d.taskNames(u.tasks), k.wave, source.Quote(k.path))
 	}
 }
 
 // sameItem reports whether two tasks are steps of one item: they follow each other in any case.
 func sameItem(a, b *Task) bool { return a.Step > 0 && b.Step > 0 && a.Item() == b.Item() }
+
+func writes(files []File, path string) bool {
+	return slices.ContainsFunc(files, func(f File) bool { return f.Path == path && f.Writes() })
+}
 
 // taskNames names tasks, only the first few of many.
 func (d *decoder) taskNames(tasks []int) string {

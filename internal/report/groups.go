@@ -27,7 +27,7 @@ type Group struct {
 	Blocked       int    `json:"blocked,omitempty"` // part of Failed
 	Running       int    `json:"running,omitempty"`
 	Waiting       int    `json:"waiting,omitempty"`
-	AllowFailures int    `json:"allow_failures,omitempty"` // how many items may fail
+	AllowFailures string `json:"allow_failures,omitempty"` // how many items may fail; "": none
 	MaxItems      int    `json:"-"`
 	List          string `json:"-"` // where the list comes from, for people
 
@@ -76,8 +76,8 @@ func (g Group) String() string {
 	if g.Failed > 0 {
 		l += fmt.Sprintf(", %d failed", g.Failed)
 	}
-	if g.Failed > 0 && g.AllowFailures > 0 {
-		l += fmt.Sprintf(" (the plan allows %d)", g.AllowFailures)
+	if g.Failed > 0 && g.AllowFailures != "" {
+		l += fmt.Sprintf(" (the plan allows %s)", g.AllowFailures)
 	}
 	return l
 }

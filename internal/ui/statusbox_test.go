@@ -83,7 +83,7 @@ func TestBoxOfAllowedFailures(t *testing.T) {
 	for i := range s.S.Plan.Tasks {
 		s.S.Plan.Tasks[i].Group, s.S.Plan.Tasks[i].Command = "g", "x"
 	}
-	s.S.Plan.Groups = []plan.Group{{ID: "g", Known: true, Tasks: []int{0, 1}, AllowFailures: 1}}
+	s.S.Plan.Groups = []plan.Group{{ID: "g", Known: true, Tasks: []int{0, 1}, AllowFailures: "1"}}
 	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("g[a]", 0).StartAttempt("g[b]", 1)
 	s.EndAttempt("g[a]", runner.Result{Outcome: runner.Wrong, Reason: "no"}, event.Failed, nil)
 	s.EndAttempt("g[b]", runner.Result{Outcome: runner.Done}, event.Completed, nil)

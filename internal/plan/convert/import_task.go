@@ -175,7 +175,8 @@ func (r *phaseReader) readSection(t *importedTask, name, text string, at source.
 	}
 }
 
-// fileElement and checkElement match <file ...>text</file> and <check ...>text</check>, or tags that end in />.
+// fileElement and checkElement match <file ...>text</file> and <check ...>text</check>, or <file .../> and
+// <check .../>.
 var (
 	fileElement  = lazyregexp.New(`(?s)<file` + attributes + `(?:/>|>(.*?)</file>)`)
 	checkElement = lazyregexp.New(`(?s)<check` + attributes + `(?:/>|>(.*?)</check>)`)
