@@ -40,6 +40,24 @@ func (b *Builder) Edge(task, blocker int) {
 	b.edges = append(b.edges, edge{int32(task), int32(blocker)})
 }
 
+// ReplaceBlockers replaces each blocker from the number first on by its element of with, which begins at first. It
+// drops the edges for which that is negative, or the task itself, and calls dropped with their tasks. Callers use it
+// for blockers that they could not number when they added the edge.
+func (b *Builder) ReplaceBlockers(first int, with []int32, dropped func(task int)) {
+	kept := b.edges[:0]
+	for _, e := range b.edges {
+		if int(e.blocker) >= first {
+			e.blocker = with[int(e.blocker)-first]
+			if e.blocker < 0 || e.blocker == e.task {
+				dropped(int(e.task))
+				continue
+			}
+		}
+		kept = append(kept, e)
+	}
+	b.edges = kept
+}
+
 // Build returns the graph of nodes 0..tasks-1. Duplicate edges collapse; a self-edge stays and is a
 // cycle of one node. Build panics if an edge has a node that does not exist. The builder keeps its
 // edges and can build again.

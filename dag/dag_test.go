@@ -132,6 +132,21 @@ func TestBuilderBuildsAgain(t *testing.T) {
 	}
 }
 
+func TestReplaceBlockers(t *testing.T) {
+	t.Parallel()
+	var b Builder
+	for _, e := range [][2]int{{0, 100}, {0, 102}, {1, 0}, {1, 101}, {2, 101}} {
+		b.Edge(e[0], e[1])
+	}
+	var dropped []int
+	b.ReplaceBlockers(100, []int32{2, 1, -1}, func(task int) { dropped = append(dropped, task) })
+	g := b.Build(3)
+	if !slices.Equal(dropped, []int{0, 1}) || g.Edges() != 3 || !slices.Equal(g.Blockers(0), []int32{2}) ||
+		!slices.Equal(g.Blockers(1), []int32{0}) || !slices.Equal(g.Blockers(2), []int32{1}) {
+		t.Errorf("dropped %v, blockers %v %v %v", dropped, g.Blockers(0), g.Blockers(1), g.Blockers(2))
+	}
+}
+
 func TestMistakesPanicWithMessages(t *testing.T) {
 	t.Parallel()
 	ring := graph(3, [2]int{0, 1}, [2]int{1, 0}, [2]int{2, 0})

@@ -25,14 +25,19 @@ type blockerName struct {
 
 // blockers reads the blockers of the current task: a list of ids, or one id.
 func (d *decoder) blockers(name uint8, t source.Token) {
-	r := blockerName{at: t.At, task: int32(d.task), element: -1, name: name}
+	d.eachBlocker(blockerName{task: int32(d.task), name: name}, t, d.blocker)
+}
+
+// eachBlocker calls read for each value of a list of blockers, or for one id.
+func (d *decoder) eachBlocker(r blockerName, t source.Token, read func(blockerName, source.Token)) {
 	if t.Kind == source.KindString || t.Kind == source.KindNumber {
-		d.blocker(r, t)
+		r.at, r.element = t.At, -1
+		read(r, t)
 		return
 	}
 	d.longList(t, "a list of task ids", func(i int, e source.Token) {
 		r.at, r.element = e.At, int32(i)
-		d.blocker(r, e)
+		read(r, e)
 	})
 }
 
@@ -41,51 +46,57 @@ func (d *decoder) blocker(r blockerName, t source.Token) {
 	if !ok {
 		return
 	}
-	blocker, known := d.ids.find(id)
-	if !known {
-		if blocker = int32(firstLater + len(d.later)); len(d.later) < maxLater {
-			d.later = append(d.later, laterTask{id, -1})
-			d.ids.set(id, blocker)
-		}
+	blocker, ok := d.taskNumber(id)
+	if !ok {
+		d.misnamed.add(r.task)
+		return
 	}
-	switch {
-	case d.currentBlockers.checkAndAdd(r.task, blocker):
+	if d.currentBlockers.checkAndAdd(r.task, blocker) {
 		if d.warnings >= maxDiagnostics { // a path and a text for each would take minutes
 			d.warnings++
 			return
 		}
 		d.addDiagnostic(r.at, SeverityWarning, CodeDuplicateBlocker, r.path(),
 			"%s is already among the blockers of this task; once is enough", source.Quote(id))
-	case blocker < firstLater:
-		d.edges.Edge(int(r.task), int(blocker))
-	case len(d.later) == maxLater || len(d.forward) == maxForward:
-		d.errorf(r.at, CodeTooLarge, "too many blockers come before their tasks; put tasks behind their blockers")
-	default:
-		d.forward = append(d.forward, forward{r, blocker - firstLater})
+		return
 	}
+	d.edges.Edge(int(r.task), int(blocker))
 }
 
 // firstLater is the first number of a task that was named before it was read. No plan file has room for so many tasks.
 const firstLater = 1 << 30
 
-// maxLater and maxForward bound the tasks that are named before they are read, and their names: those of a hostile file
-// would take all memory.
-const (
-	maxLater   = 4 << 20
-	maxForward = 16 << 20
-)
-
-// laterTask is a task that is named as a blocker before it is read. The index of ids has its number until then.
-type laterTask struct {
-	id   string
-	task int32 // -1: it was not read yet
+// laterTasks holds the tasks that are named as blockers before they are read. The index of ids has their numbers until
+// then, so that the order of the tasks costs no memory for each blocker.
+type laterTasks struct {
+	tasks []int32 // by number less firstLater: the task, or -1
+	most  int
 }
 
-// forward is a blocker that was not read yet.
-type forward struct {
-	blockerName
-	later int32 // into later of the decoder
+// taskNumber returns the task with an id, or the number of one that was not read yet. It returns false if too many are
+// named before they are read, as in a hostile file.
+func (d *decoder) taskNumber(id string) (int32, bool) {
+	n, known := d.ids.find(id)
+	if known || len(d.later.tasks) == d.later.most {
+		return n, known
+	}
+	n = int32(firstLater + len(d.later.tasks))
+	d.later.tasks = append(d.later.tasks, -1)
+	d.ids.set(id, n)
+	return n, true
 }
+
+// taskSet is a set of tasks.
+type taskSet []bool
+
+func (s *taskSet) add(task int32) {
+	if n := int(task) + 1; n > len(*s) {
+		*s = append(*s, make([]bool, n-len(*s))...)
+	}
+	(*s)[task] = true
+}
+
+func (s taskSet) has(task int) bool { return task < len(s) && s[task] }
 
 // blockerSet remembers the blockers of one task at a time. Few tasks have more than a handful, and
 // searching those is faster than marks in a table of all tasks.
@@ -125,26 +136,15 @@ func (r blockerName) path() []step {
 	return p
 }
 
-// resolveBlockers adds the edges to blockers that were named before their tasks, builds the graph, and reports unknown
+// resolveBlockers gives blockers that were named before their task its place, builds the graph, and reports unknown
 // tasks, self-edges and cycles.
 func (d *decoder) resolveBlockers() {
 	d.suggestions = 5_000_000
-	for _, f := range d.forward {
-		if d.full() {
-			break
-		}
-		switch later := d.later[f.later]; later.task {
-		case -1:
-			d.addDiagnostic(f.at, SeverityError, CodeUnknownTask, f.path(), "unknown task %s in %s%s", source.Quote(later.id),
-				blockerNames()[f.name], d.suggestID(later.id))
-		case f.task:
-			d.addDiagnostic(f.at, SeverityError, CodeSelfEdge, f.path(), "task %s is blocked by itself; remove the entry",
-				source.Quote(d.plan.Tasks[f.task].ID))
-		default:
-			d.edges.Edge(int(f.task), int(later.task))
-		}
+	d.edges.ReplaceBlockers(firstLater, d.later.tasks, func(task int) { d.misnamed.add(int32(task)) })
+	d.later = laterTasks{}
+	if d.misnamed != nil {
+		d.reportBlockers()
 	}
-	d.forward, d.later = nil, nil
 	d.plan.Graph = d.edges.Build(len(d.plan.Tasks))
 	d.addReferenceEdges()
 	for _, cycle := range d.plan.Graph.Cycles() {
@@ -152,6 +152,65 @@ func (d *decoder) resolveBlockers() {
 		d.addDiagnostic(d.taskLocations[cycle[0]], SeverityError, CodeCycle, path,
 			"cycle: %s; each must be done before the next, so none can start: remove one of these from a blockedBy",
 			d.cycleText(cycle))
+	}
+}
+
+// reportBlockers reads the file again, and reports the blockers of misnamed that are no other task. Few files have
+// any, and the positions of all blockers would take more memory than the plan. The other blockers become edges, which
+// most of them are already.
+func (d *decoder) reportBlockers() {
+	names := blockerNames()
+	d.src.Restart()
+	d.src.Next()
+	d.eachField(func(field string, list source.Token) {
+		if field != "tasks" || list.Kind != source.KindArray || d.misnamed == nil {
+			d.src.Skip(list)
+			return
+		}
+		d.longList(list, "", func(i int, task source.Token) {
+			if task.Kind != source.KindObject || !d.misnamed.has(i) {
+				d.src.Skip(task)
+				return
+			}
+			d.eachField(func(field string, value source.Token) {
+				k := slices.Index(names, field)
+				if k < 0 {
+					d.src.Skip(value)
+					return
+				}
+				d.eachBlocker(blockerName{task: int32(i), name: uint8(k)}, value, d.judgeBlocker)
+			})
+		})
+		d.misnamed = nil // a second list is a mistake that was reported
+	})
+}
+
+// eachField calls read for each field of the object that was opened last. read must consume the value.
+func (d *decoder) eachField(read func(name string, value source.Token)) {
+	for {
+		name := d.src.Next()
+		if name.Kind != source.KindString || d.full() {
+			return
+		}
+		read(name.Text, d.src.Next())
+	}
+}
+
+// judgeBlocker reports a blocker that is no task, or the task itself.
+func (d *decoder) judgeBlocker(r blockerName, t source.Token) {
+	if t.Kind != source.KindString && t.Kind != source.KindNumber {
+		d.src.Skip(t)
+		return
+	}
+	switch i, ok := d.ids.get(t.Text); {
+	case !ok:
+		d.addDiagnostic(r.at, SeverityError, CodeUnknownTask, r.path(), "unknown task %s in %s%s", source.Quote(t.Text),
+			blockerNames()[r.name], d.suggestID(t.Text))
+	case i == r.task:
+		d.addDiagnostic(r.at, SeverityError, CodeSelfEdge, r.path(), "task %s is blocked by itself; remove the entry",
+			source.Quote(d.plan.Tasks[i].ID))
+	default:
+		d.edges.Edge(int(r.task), int(i))
 	}
 }
 

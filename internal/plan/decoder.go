@@ -61,8 +61,8 @@ type decoder struct {
 	currentBlockers blockerSet
 	denied          map[*string]patterns // lists of policy.deny, by the address of their first pattern
 	ids             index
-	later           []laterTask
-	forward         []forward
+	later           laterTasks
+	misnamed        taskSet // tasks with blockers that have no number: unknown, too many, or the task itself
 	edges           *dag.Builder
 	suggestions     int // remaining comparisons for "did you mean" among task ids
 }

@@ -240,7 +240,7 @@ func (d *decoder) register(i int, at source.Location) {
 	other, ok := d.ids.add(id, i)
 	if ok {
 		if other >= firstLater {
-			d.later[other-firstLater].task = int32(i)
+			d.later.tasks[other-firstLater] = int32(i)
 		}
 		return
 	}

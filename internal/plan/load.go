@@ -153,6 +153,7 @@ func newDecoder(opts Options, src string) *decoder {
 		ids:           newIndex(room),
 		taskLocations: make([]source.Location, 0, room),
 		edges:         dag.NewBuilder(edges),
+		later:         laterTasks{most: max(room, 1<<16)},
 	}
 }
 

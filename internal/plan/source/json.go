@@ -30,15 +30,23 @@ type JSON struct {
 	at      Cursor
 }
 
-// NewJSON starts to read a text. Problem returns its mistake. It accepts repeated names: the reader of plans reports
-// them itself, with a better message and without a set of names for each object.
+// NewJSON starts to read a text. Problem returns its mistake.
 func NewJSON(src string) *JSON {
 	return &JSON{
 		src: src,
-		dec: jsontext.NewDecoder(inPlace(src), jsontext.AllowDuplicateNames(true)),
+		dec: newDecoder(src),
 		at:  Cursor{src: src, line: 1},
 	}
 }
+
+// newDecoder returns a decoder that accepts repeated names: the reader of plans reports them itself, with a better
+// message and without a set of names for each object.
+func newDecoder(src string) *jsontext.Decoder {
+	return jsontext.NewDecoder(inPlace(src), jsontext.AllowDuplicateNames(true))
+}
+
+// Restart implements Tokens.
+func (s *JSON) Restart() { s.dec, s.end, s.depth = newDecoder(s.src), 0, 0 }
 
 // inPlace returns a buffer that is the text itself: from a *bytes.Buffer the decoder reads without
 // a copy and writes nothing into it. From any other reader it copies each token and the blanks

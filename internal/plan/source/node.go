@@ -149,6 +149,7 @@ func jsonNumber(text string) string {
 // Tree reads a tree as tokens.
 type Tree struct {
 	Root     *Node
+	whole    *Node // the root, once reading began
 	stack    []treeFrame
 	Position func(Location) Pos // position in the file from which the tree was made
 	Failure  *Problem
@@ -169,9 +170,8 @@ func (s *Tree) Next() Token {
 		if s.Root == nil {
 			return Token{}
 		}
-		root := s.Root
-		s.Root = nil
-		return s.open(root)
+		s.whole, s.Root = s.Root, nil
+		return s.open(s.whole)
 	}
 	top := &s.stack[len(s.stack)-1]
 	if top.next == len(top.node.Items) {
@@ -225,6 +225,9 @@ func (s *Tree) Pos(at Location) Pos { return s.Position(at) }
 
 // Finish implements Tokens.
 func (s *Tree) Finish() {}
+
+// Restart implements Tokens.
+func (s *Tree) Restart() { s.Root, s.stack = s.whole, nil }
 
 // Problem implements Tokens.
 func (s *Tree) Problem() *Problem { return s.Failure }

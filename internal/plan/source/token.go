@@ -50,6 +50,8 @@ type Tokens interface {
 	Pos(Location) Pos
 	// Finish tells the source that the plan was read; any text after it is a problem.
 	Finish()
+	// Restart goes back to the start of a source that was read without a problem.
+	Restart()
 	// Problem returns the reason why the source broke, or nil.
 	Problem() *Problem
 }
