@@ -34,7 +34,9 @@ func (r *Redactor) find(b []byte) []span {
 			at += i + len(v.text)
 		}
 	}
-	all = keyPatterns().find(b, all)
+	for i := range keyPatterns {
+		all = keyPatterns[i].find(b, all)
+	}
 	if len(all) < 2 {
 		return all
 	}
@@ -64,7 +66,16 @@ func (r *Redactor) Bytes(b []byte) []byte {
 }
 
 // String returns s without its secrets.
-func (r *Redactor) String(s string) string { return string(r.Bytes([]byte(s))) }
+func (r *Redactor) String(s string) string {
+	if r == nil || len(s) < minSecret {
+		return s
+	}
+	b := []byte(s)
+	if found := r.find(b); len(found) > 0 {
+		return string(replace(nil, b, found))
+	}
+	return s
+}
 
 // replace appends b to dst, with notes in place of the spans.
 func replace(dst, b []byte, found []span) []byte {

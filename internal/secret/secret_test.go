@@ -51,13 +51,6 @@ func TestKeyPatterns(t *testing.T) {
 			"-----BEGIN RSA PRIVATE KEY-----[redacted: private key]-----END RSA PRIVATE KEY-----"},
 		{`{"text":"-----BEGIN PRIVATE` + ` KEY-----\nAAAA","more":1}`,
 			`{"text":"-----BEGIN PRIVATE KEY-----[redacted: private key]","more":1}`},
-		{"-----BEGIN PGP PRIVATE" + " KEY BLOCK-----\nAAAA\n-----END PGP PRIVATE KEY BLOCK-----",
-			"-----BEGIN PGP PRIVATE KEY BLOCK-----[redacted: private key]-----END PGP PRIVATE KEY BLOCK-----"},
-		{`{"env":"DB_PASSWORD=hunter22\n"}`, `{"env":"DB_PASSWORD=[redacted: assigned secret]\n"}`},
-		{`client_secret: "a1b2c3d4e5"`, `client_secret: "[redacted: assigned secret]"`},
-		{"machine db login app password s3cr3t", "machine db login app password [redacted: netrc password]"},
-		{"Set-Cookie: sid=0123456789; Path=/", "Set-Cookie: sid=[redacted: cookie]; Path=/"},
-		{`password: string, secret=os.Getenv("SECRET"), "api_key": null, secrets = 12345678, the password is long1234`, ""},
 		{"commit 98250d9a1c7e4b55f0e9d1f1a0b3c4d5e6f70819, session 2f1c8e0a-77aa-4b6e-9c55-0d6b8c7e9f10", ""},
 	} {
 		if c.want == "" {
@@ -65,30 +58,6 @@ func TestKeyPatterns(t *testing.T) {
 		}
 		if got := r.String(c.in); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.in, got, c.want)
-		}
-	}
-}
-
-// A key of each form has one of its markers, and is found.
-func TestEveryForm(t *testing.T) {
-	t.Parallel()
-	r := New(nil)
-	for _, f := range keyPatterns().patterns {
-		if strings.HasPrefix(f.re().String(), "(?i)") {
-			continue // the markers are the usual spellings
-		}
-		keys, tried := rapid.StringMatching(f.re().String()), 0
-		for seed := 0; tried < 5 && seed < 500; seed++ {
-			key := keys.Example(seed)
-			if m := f.re().FindStringSubmatch(key); !looksLike([]byte(m[len(m)-1]), f.like) || m[len(m)-1] == "" {
-				continue
-			}
-			if tried++; !strings.Contains(r.String("key: "+key), "[redacted: ") {
-				t.Errorf("%s: %q is not found", f.what, key)
-			}
-		}
-		if tried == 0 {
-			t.Errorf("%s: no key was tried", f.what)
 		}
 	}
 }
