@@ -140,7 +140,6 @@ var removed = map[string]string{
 	"--resume":            "give: wavex resume PLAN",
 	"--auto-learn":        "give wavex learn --accept all after the run",
 	"--ci":                "GITHUB_ACTIONS=true in the environment asks for annotations; unset it for none",
-	"--format dot":        "--format mermaid draws the graph, and --format json has its edges",
 	"--format phase-md":   exportInstead,
 	"--format phase-json": exportInstead,
 	"--git":               inFleet,

@@ -104,7 +104,7 @@ func (m *Manager) notBegun(ctx context.Context, req runner.Request, began time.T
 	}
 	res := runner.Result{Outcome: outcome, Reason: textfmt.OneLine(why, runner.ReasonMax), Session: req.Session,
 		Started: began.UTC(), Duration: m.opts.Now().Sub(began), Contained: true}
-	if outcome != runner.Interrupted {
+	if outcome == runner.Broken {
 		res.Signature = runner.Signature(res.Reason, "")
 	}
 	return res

@@ -19,6 +19,9 @@ import (
 func (p *Checkpoints) withAll(ctx context.Context, maxNew int64, use func(git) error) error {
 	p.making.Lock()
 	defer p.making.Unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	user, _ := os.Stat(p.index) // nil: there is none
 	g, err := p.g.withFiltersOf(ctx, p.before)
 	if err != nil {

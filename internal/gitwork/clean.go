@@ -160,7 +160,11 @@ func (m *Manager) cleanBundles(ctx context.Context, dry bool, others []CleanupIt
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, cause
 	}
-	if err != nil || alone != "" { // an error: a commit is missing, or .loop was copied to a folder without a repository
+	if err != nil { // a commit is missing, or .loop was copied to a folder without a repository
+		it.Why = err.Error()
+		return []CleanupItem{it}, nil
+	}
+	if alone != "" {
 		it.Why = "it has commits that no other ref of the repository contains"
 		return []CleanupItem{it}, nil
 	}

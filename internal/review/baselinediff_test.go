@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"wavex/internal/plan"
 	"wavex/internal/testrepo"
 )
 
@@ -199,6 +200,13 @@ func TestDiffSinceTheCheckpoint(t *testing.T) {
 	if err != nil || changed != nil || strings.Contains(got, "a.go") || strings.Contains(got, "mine") ||
 		!strings.Contains(got, "-0\n+its\n") || !strings.HasPrefix(got, "Without a checkpoint") {
 		t.Errorf("%q, %v:\n%s", changed, err, got)
+	}
+	alone := h.opts.Plan
+	h.opts.Plan = &plan.Plan{Path: alone.Path, Tasks: []plan.Task{{Command: "make"}}} // it may have changed any file
+	got, _, err = h.workDiff(t.Context(), 0, []string{"its.go"})
+	h.opts.Plan = alone
+	if err != nil || !strings.Contains(got, "+three") || !strings.HasPrefix(got, "Without a checkpoint") {
+		t.Errorf("after a command, %v:\n%s", err, got)
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("the filter of a task ran")

@@ -62,7 +62,10 @@ type changes struct {
 
 // caseKey is a check and its directory; criteria may have the same. caseControl is what its control found.
 type (
-	caseKey     struct{ run, dir string }
+	caseKey struct {
+		check plan.Check
+		dir   string
+	}
 	caseControl struct {
 		rests []string
 		doubt string
@@ -115,7 +118,7 @@ func (h *Coordinator) control(ctx context.Context, dir string, it *criterionCase
 	if len(c.surplus) == 0 || !it.Met || it.held || it.check.Run == "" {
 		return
 	}
-	key := caseKey{it.check.Run, it.dir}
+	key := caseKey{*it.check, it.dir}
 	if found, known := c.known[key]; known {
 		it.Rests, it.Doubt = found.rests, found.doubt
 		return

@@ -254,14 +254,20 @@ func (h *Coordinator) workDiff(ctx context.Context, wave int,
 		return "", nil, err
 	}
 	defer done()
-	if before.whole && (wave == 0 || len(files) == 0) {
+	// The changes of a command are not known.
+	hasCommands := slices.ContainsFunc(h.opts.Plan.Tasks, func(t plan.Task) bool { return t.Command != "" })
+	switch {
+	case before.whole && (wave == 0 || len(files) == 0):
 		return h.runDiff(ctx, before, files)
+	case before.base != "" && wave == 0 && hasCommands:
+		text, changed, err = h.runDiff(ctx, before, files)
+	default:
+		text, err = before.describeFiles(ctx, files)
 	}
-	text, err = before.describeFiles(ctx, files)
 	if before.base != "" && text != "" {
 		text = "Without a checkpoint from before the run: changes of these files may be the user's.\n" + text
 	}
-	return text, nil, err
+	return text, changed, err
 }
 
 // withoutOutputs returns the files that are no outputs of the run. An agent may have edited one.

@@ -84,7 +84,7 @@ func (k *cacheEntry) add(r probe.Report) {
 	maps.Copy(k.Why, r.Why)
 }
 
-// load returns the stored verdicts on a program, or an empty kept with its file name.
+// load returns the stored verdicts on a program, or an empty entry with its file name.
 func (s Store) load(p Program) *cacheEntry {
 	version := p.Version.String()
 	fresh := &cacheEntry{Revision: revision, Version: version, Support: statement.SupportSet{},
