@@ -177,7 +177,7 @@ func (p *randomPlan) agent(t object, name, path, text string) object {
 		runs = append(runs, orphan+"true", "sleep 0.05")
 	}
 	block := object{"duration": fmt.Sprint(p.rng.IntN(100), "ms"), "cost": float64(1+p.rng.IntN(300)) / 1000,
-		"turns": 1 + p.rng.IntN(4), "writes": writes, "runs": runs, "size": 200_000, "reset_in": "1s", "linger": "5m"}
+		"turns": 1 + p.rng.IntN(4), "writes": writes, "runs": runs, "reset_in": "1s", "linger": "5m"}
 	var attempts []object
 	for p.chance(30) && len(attempts) < 3 {
 		attempts = append(attempts, p.failing(t, path))

@@ -220,7 +220,7 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 		for i, known := range Outcomes {
 			names[i] = string(known)
 		}
-		if slices.Contains([]string{"split-utf8", "big-line", "size"}, string(text)) {
+		if slices.Contains([]string{"split-utf8", "big-line"}, string(text)) {
 			return fmt.Errorf("the outcome %q was removed: take ok", text)
 		}
 		return fmt.Errorf("unknown outcome %q; known are %s", text, strings.Join(names, ", "))
