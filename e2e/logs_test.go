@@ -48,7 +48,8 @@ func TestLogsOfTheRealCLI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,3 @@\n+one\n+two\n+three\n@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n`, `"status":"complete"`, "It is German now."} {
+	for _, want := range []string{`@@ -0,0 +1,3 @@\n+one\n+two\n+three\n`, `@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n`,
+		`"status":"complete"`, "It is German now."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
