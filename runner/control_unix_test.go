@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"wavex/internal/check"
+	"wavex/internal/filetree"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/testrepo"
@@ -211,6 +212,38 @@ func TestFileOfAnEarlierAttempt(t *testing.T) {
 	before := runs()
 	if r := b.attempt(t.Context()); r.Outcome != runner.Done || len(r.Rests) > 0 || runs() != before+1 {
 		t.Errorf("%s %q after %d runs: rests on %q", r.Outcome, r.Reason, runs()-before, r.Rests)
+	}
+}
+
+// A change that a person made between two attempts is no work of a later one, and the files from before the first
+// attempt stay known.
+func TestFilesOfAPerson(t *testing.T) {
+	t.Parallel()
+	b, _ := words(t, "echo >> words.sh", true)
+	readme := filepath.Join(b.dir, "README")
+	if r := b.attempt(t.Context()); r.Outcome != runner.Wrong || len(r.Surplus) > 0 {
+		t.Errorf("%s %q, surplus %q", r.Outcome, r.Reason, r.Surplus)
+	}
+	must(os.WriteFile(readme, []byte("a person\n"), 0o644))
+	b.Agent = script("echo >> words.sh; echo an agent > README")
+	b.req.Attempt++
+	if r := b.attempt(t.Context()); r.Outcome != runner.Wrong || fmt.Sprint(r.Surplus) != "[README]" {
+		t.Errorf("%s %q, surplus %q", r.Outcome, r.Reason, r.Surplus)
+	}
+	must(os.WriteFile(filepath.Join(b.dir, "more"), nil, 0o644))
+	b.Agent = script("echo echo two > words.sh; echo a person > README")
+	b.req.Attempt++
+	if r := b.attempt(t.Context()); r.Outcome != runner.Done || len(r.Surplus) > 0 {
+		t.Errorf("%s %q, surplus %q", r.Outcome, r.Reason, r.Surplus)
+	}
+	store := filetree.Store{Dir: b.req.Trees.Store}
+	first := runner.FirstTree(b.req.Baseline, store)
+	if first["words.sh"] == "" || first["more"] != "" {
+		t.Errorf("before the first attempt: %v", first)
+	}
+	must(os.WriteFile(b.req.Baseline, []byte("{}"), 0o600))
+	if first := runner.FirstTree(b.req.Baseline, store); first != nil {
+		t.Errorf("without a tree: %v", first)
 	}
 }
 
