@@ -30,9 +30,9 @@ func (t *attempt) control(ctx context.Context, before baseline) error {
 	}
 	t.observe("checking", "without the changes that the task did not declare")
 	green := func(back []string) (bool, error) { return t.green(ctx, before, back) }
-	work := slices.Concat(t.surplus, t.own)
-	if before.Vacuous {
-		work = nil
+	var work []string
+	if !before.Vacuous {
+		work = append([]string{}, slices.Concat(t.surplus, t.own)...) // not nil: they are known
 	}
 	var rests []string
 	rests, t.res.Doubt = Rests(surplus, work, t.turn.Settings.Timeout/3, green)

@@ -166,6 +166,7 @@ func TestOtherChecks(t *testing.T) {
 		agent, check string
 		rests        string
 		runs         int
+		none         bool // no declared files
 	}{
 		"chance, and nothing changed": {agent: "true", check: "test $(wc -l < LOG) = 2", runs: 2},
 		"a file that it makes of it": {agent: "echo more >> words.sh; echo one > want.txt",
@@ -173,6 +174,8 @@ func TestOtherChecks(t *testing.T) {
 		"a declared file is there": {agent: "echo two > words.sh; : > new.txt", check: "test -e new.txt", runs: 2},
 		"a file that git ignores": {agent: "echo two > words.sh; : > a.log", check: "test -e a.log", rests: "a.log",
 			runs: 5},
+		"an ignored file, and chance": {none: true, agent: ": > a.log", check: "cat a.log; test $(wc -l < LOG) -ge 2",
+			rests: "?", runs: 4},
 		"its old rules are gone": {agent: "rm -r STORE; echo >> own/.gitignore; echo two > words.sh",
 			check: "grep -q two words.sh", rests: "?", runs: 2},
 	} {
@@ -181,7 +184,9 @@ func TestOtherChecks(t *testing.T) {
 			b, runs := words(t, "", true)
 			text := strings.NewReplacer("LOG", filepath.Join(b.logs, "runs"), "STORE", b.req.Trees.Store)
 			b.Agent = script(text.Replace(c.agent))
-			b.req.Files = append(b.req.Files, plan.File{Path: "new.txt"})
+			if b.req.Files = append(b.req.Files, plan.File{Path: "new.txt"}); c.none {
+				b.req.Files = nil
+			}
 			testrepo.Files{"own/.gitignore": "x\n"}.Write(t, b.dir)
 			b.req.Checks[0].Run = text.Replace("echo run >> LOG; " + c.check)
 			r := b.attempt(t.Context())
