@@ -25,32 +25,29 @@ import (
 // taskWork holds the files that a task declared and changed, as paths of the project.
 type taskWork struct {
 	task                       string
+	began                      int64 // scheduler.Task.Began
 	declared, changed, surplus []string
 	isCommand                  bool // its changes are not known
 }
 
 // workInOrder returns the work of the tasks in the order in which they began.
 func workInOrder(s *scheduler.State) (work []taskWork) {
-	began := map[string]int64{}
 	for i := range s.Tasks {
-		p, last := &s.Plan.Tasks[i], s.Tasks[i].Last
-		if began[p.ID] = s.Tasks[i].Began; last == nil {
-			last = &runner.Result{}
-		}
+		p, last := &s.Plan.Tasks[i], cmp.Or(s.Tasks[i].Last, &runner.Result{})
 		in := func(files []string) (out []string) {
 			for _, file := range files {
 				out = append(out, path.Join(p.SubDir(), file))
 			}
 			return out
 		}
-		work = append(work, taskWork{p.ID, p.Writes(), in(last.Changed), in(last.Surplus),
+		work = append(work, taskWork{p.ID, s.Tasks[i].Began, p.Writes(), in(last.Changed), in(last.Surplus),
 			p.Command != "" && last.Outcome != ""})
 	}
-	slices.SortFunc(work, func(a, b taskWork) int { return cmp.Compare(began[a.task], began[b.task]) })
+	slices.SortFunc(work, func(a, b taskWork) int { return cmp.Compare(a.began, b.began) })
 	return work
 }
 
-// changes are the files that a run changed.
+// changes are the files that a run changed, and the state that the controls of its criteria share.
 type changes struct {
 	before  filetree.Tree // the states from before the first task that changed a file
 	all     []string      // nil: they are not known
