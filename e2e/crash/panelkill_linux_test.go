@@ -52,9 +52,9 @@ func TestPanelIsNotLost(t *testing.T) {
 			for n := range moments {
 				t.Run(kind+strconv.Itoa(n), func(t *testing.T) {
 					t.Parallel()
-					// The moments are spread over the calls.
+					// The moments are spread over the calls, and over the start of what follows them.
 					part := float64(n) + rand.New(rand.NewPCG(start, uint64(n))).Float64()
-					cuts.Add(cutCalls(t, kind, time.Duration(part/float64(moments)*float64(callTime)), n))
+					cuts.Add(cutCalls(t, kind, time.Duration(part/float64(moments)*float64(callTime*4/3)), n))
 				})
 			}
 		}
@@ -85,8 +85,11 @@ func cutCalls(t *testing.T, kind string, moment time.Duration, n int) (cuts int6
 		}
 		w.End()
 		p.MustBeGone(scratch.GoneTime, "the cut")
+		if completed(p) {
+			break
+		}
 	}
-	if _, end := scratch.LastRun(p.Events()); end == nil || end.Status != event.RunComplete {
+	if !completed(p) {
 		p.MustComplete()
 	}
 	p.MustAddUp(false)
@@ -106,10 +109,23 @@ func cutCalls(t *testing.T, kind string, moment time.Duration, n int) (cuts int6
 	return cuts
 }
 
-// mustBeAdvised checks that each retry had the panel's advice, and that the last review was answered.
+// completed reports whether the last run has ended well.
+func completed(p scratch.Project) bool {
+	_, end := scratch.LastRun(p.Events())
+	return end != nil && end.Status == event.RunComplete
+}
+
+// mustBeAdvised checks that each retry had the panel's advice, and that the last review was answered. A retry that was
+// cut off before its agent was started has no prompt, and the one after it has.
 func mustBeAdvised(p scratch.Project) {
 	p.T.Helper()
 	run, retries, reviewed := "", 0, ""
+	cut := map[int]bool{}
+	for _, e := range p.Events() {
+		if b, ok := e.Body.(event.AttemptEnded); ok && b.Result.Outcome == runner.Interrupted {
+			cut[b.Attempt] = true
+		}
+	}
 	for _, e := range p.Events() {
 		switch b := e.Body.(type) {
 		case event.RunStarted:
@@ -118,9 +134,12 @@ func mustBeAdvised(p scratch.Project) {
 			if b.Attempt == 1 || b.Why == event.WhyChecks {
 				continue
 			}
-			retries++
 			dir := loop.In(p.Dir).Task(run, b.Task, loop.Attempt(b.Attempt))
 			prompt, err := os.ReadFile(filepath.Join(dir, loop.PromptFile))
+			if os.IsNotExist(err) && cut[b.Attempt] {
+				continue
+			}
+			retries++
 			if err != nil || !b.Advised || !strings.Contains(string(prompt), adviceOfPanel) {
 				p.T.Errorf("attempt %d has no advice: %v\n%s\n%s", b.Attempt, err, prompt, p.Dump())
 			}

@@ -115,16 +115,20 @@ func TestAdviceOnce(t *testing.T) {
 	}
 }
 
-// TestFailureBeforeAnInterruption: a session that goes on after an interruption, or with more money, knows the failure
-// before it, which is not its own. A new one does not know it.
+// TestFailureBeforeAnInterruption: the failure before an interruption is said again with its advice, because a session
+// that was cut off at its start has not got the prompt that told it. A session that goes on with more money knows it.
 func TestFailureBeforeAnInterruption(t *testing.T) {
 	t.Parallel()
 	p := load(t)
 	for _, b := range []Brief{{Interrupts: true}, {More: true}} {
 		b.Previous = &Previous{Error: "e", Fix: "Read the clock once.", Attempt: 1, Of: 3}
 		for _, b.Continues = range []bool{false, true} {
-			got := Build(p, 1, b)
-			if strings.Contains(got, "<error>") == b.Continues || strings.Contains(got, "did not pass") {
+			got, want := Build(p, 1, b), 1
+			if b.Continues && b.More {
+				want = 0
+			}
+			if strings.Count(got, "<error>") != want || strings.Count(got, b.Previous.Fix) != want ||
+				strings.Contains(got, "did not pass") {
 				t.Errorf("%+v:\n%s", b, got)
 			}
 		}
