@@ -57,10 +57,10 @@ func TestFolderInTheSystemPrompt(t *testing.T) {
 	}
 	asked := srv.Messages(nil)
 	same := cachedStart(t, asked[1]) == cachedStart(t, asked[0])
-	if c := shared.cli; c.old && (same || !strings.Contains(asked[0].System(), "gitStatus") ||
+	if c := shared.cli; c.old() && (same || !strings.Contains(asked[0].System(), "gitStatus") ||
 		!strings.Contains(asked[0].System(), r.dir)) {
 		t.Error("one file more, and the system prompt is the same")
-	} else if !c.old && (!same || strings.Contains(asked[0].System(), "gitStatus")) {
+	} else if !c.old() && (!same || strings.Contains(asked[0].System(), "gitStatus")) {
 		t.Error("one file more, and the system prompt is another; the git state is to be in the first message")
 	}
 	moved := asked[2]

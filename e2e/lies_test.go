@@ -84,7 +84,7 @@ func TestLies(t *testing.T) {
 	t.Parallel()
 	for _, test := range []liesTest{
 		{lie: "half cost", scene: plain, names: statement.TotalCost, also: []statement.ID{statement.TurnCost}},
-		{lie: "cumulative cost", scene: resumed, names: statement.TurnCost, over: func(c cli) bool { return !c.old }},
+		{lie: "cumulative cost", scene: resumed, names: statement.TurnCost, over: func(c cli) bool { return !c.old() }},
 		{lie: "no turn cost", scene: plain, names: statement.TurnCost},
 		{lie: "half turn cost", scene: plain, names: statement.TurnCost},
 		{lie: "no cap", probes: true, names: statement.Cap},
@@ -169,7 +169,7 @@ func (test liesTest) keep(t *testing.T, c cli, env []string, store support.Store
 	if check.Status == doctor.Fail {
 		t.Fatal(check.Text)
 	}
-	verdicts, _ := statement.Tested(program.Version.String())
+	verdicts := c.verdicts()
 	for _, id := range append(test.also, test.names) {
 		if id != "" {
 			verdicts[id] = statement.Fails

@@ -279,7 +279,7 @@ func TestBadAnswers(t *testing.T) {
 		e := p.end()
 		for _, a := range answers {
 			_, err := os.Stat(filepath.Join(e.dir, a.name))
-			if ran := err == nil; ran != (a.runsOnOld && c.old) {
+			if ran := err == nil; ran != (a.runsOnOld && c.old()) {
 				t.Errorf("%s: ran: %v", a.name, ran)
 			}
 		}

@@ -21,9 +21,29 @@ import (
 
 // cli is a claude to test.
 type cli struct {
-	name string // "oldest", "newest", or "named" for one that the environment names
-	path string
-	old  bool // it behaves as the oldest version does
+	name    string // "oldest", "newest", or "named" for one that the environment names
+	path    string
+	version string // such as "2.1.332"; "" if it tells none
+}
+
+// old reports whether the CLI behaves like the oldest tested one, as those before 2.1.311 do.
+func (c cli) old() bool { return c.before("2.1.311") }
+
+// before reports whether the CLI is older than a version.
+func (c cli) before(version string) bool {
+	v, known := statement.ParseVersion(c.version)
+	w, _ := statement.ParseVersion(version)
+	return known && v.Less(w)
+}
+
+// verdicts returns those on the version; an untested one behaves like the last tested one before it.
+func (c cli) verdicts() (v statement.SupportSet) {
+	for _, r := range statement.Releases() {
+		if !c.before(r.Version) {
+			v = r.Support()
+		}
+	}
+	return v
 }
 
 // findCLIs returns the CLIs that eachCLI runs on, and installs missing ones into the checkout.
@@ -31,36 +51,38 @@ type cli struct {
 func findCLIs(ctx context.Context, root string) ([]cli, error) {
 	named := os.Getenv(rig.CLIVar)
 	if strings.ContainsRune(named, filepath.Separator) {
-		old, err := isOld(ctx, named)
-		return []cli{{name: "named", path: named, old: old}}, err
+		version, err := versionOf(ctx, named)
+		return []cli{{name: "named", path: named, version: version}}, err
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		npm = "" // not needed if the CLI exists already
 	}
+	want := []cli{{name: "oldest", version: statement.Oldest()}, {name: "newest", version: statement.Newest()}}
+	if v, ok := statement.ParseVersion(named); ok {
+		want = []cli{{name: named, version: v.String()}}
+	}
 	var found []cli
-	for _, c := range []struct{ name, version string }{{"oldest", statement.Oldest()}, {"newest", statement.Newest()}} {
+	for _, c := range want {
 		if named != "" && named != c.name {
 			continue
 		}
-		path, err := install(ctx, filepath.Join(root, ".tools", "claude"), c.version, npm)
-		if err != nil {
+		if c.path, err = install(ctx, filepath.Join(root, ".tools", "claude"), c.version, npm); err != nil {
 			return nil, err
 		}
-		found = append(found, cli{name: c.name, path: path, old: c.version == statement.Oldest()})
+		found = append(found, c)
 	}
 	if found == nil {
-		return nil, fmt.Errorf("%s=%s: want oldest, newest or a path", rig.CLIVar, named)
+		return nil, fmt.Errorf("%s=%s: want oldest, newest, a version or a path", rig.CLIVar, named)
 	}
 	return found, nil
 }
 
-// isOld reports whether a CLI is of the oldest tested version. Any other one counts as the
-// newest.
-func isOld(ctx context.Context, path string) (bool, error) {
+// versionOf asks a CLI for its version.
+func versionOf(ctx context.Context, path string) (string, error) {
 	home, err := os.MkdirTemp("", "wavex-e2e-home-")
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	defer func() { _ = os.RemoveAll(home) }() // a leftover in the temporary folder is harmless
 	cmd := exec.CommandContext(ctx, path, "--version")
@@ -68,16 +90,17 @@ func isOld(ctx context.Context, path string) (bool, error) {
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 	out, err := cmd.Output()
 	if err != nil {
-		return false, fmt.Errorf("asking %s for its version: %w", path, err)
+		return "", fmt.Errorf("asking %s for its version: %w", path, err)
 	}
-	return strings.HasPrefix(string(out), statement.Oldest()+" "), nil
+	v, _ := statement.ParseVersion(string(out))
+	return v.String(), nil
 }
 
 // pack encodes the CLIs as one environment variable, for the process in the namespace.
 func pack(clis []cli) string {
 	var lines []string
 	for _, c := range clis {
-		lines = append(lines, fmt.Sprintf("%s\t%t\t%s", c.name, c.old, c.path))
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%s", c.name, c.version, c.path))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -88,7 +111,7 @@ func unpack(text string) (clis []cli, err error) {
 		if len(f) != 3 {
 			return nil, errors.New("unreadable list of CLIs: " + l)
 		}
-		clis = append(clis, cli{name: f[0], old: f[1] == "true", path: f[2]})
+		clis = append(clis, cli{name: f[0], version: f[1], path: f[2]})
 	}
 	return clis, nil
 }
@@ -118,7 +141,7 @@ func onCLIs(t *testing.T, both bool, test func(t *testing.T, c cli)) {
 
 // per returns the expectation for the version of the CLI.
 func per[T any](c cli, onOldest, onNewest T) T {
-	if c.old {
+	if c.old() {
 		return onOldest
 	}
 	return onNewest

@@ -22,8 +22,9 @@ const WavexVar = "WAVEX_E2E_WAVEX"
 // WholeVar is the environment variable that e2e/suite sets for -whole.
 const WholeVar = "WAVEX_E2E_WHOLE"
 
-// CLIVar is the environment variable that selects the CLI of the tests in e2e: "oldest" or "newest" for all tests on
-// that version, or a path. If it is unset, tests run on the newest, and those of money, permission and resume on both.
+// CLIVar is the environment variable that selects the CLI of the tests in e2e: "oldest", "newest" or a version for all
+// tests on that version, or a path. If it is unset, tests run on the newest, and those of money, permission and resume
+// on both.
 const CLIVar = "WAVEX_E2E_CLAUDE"
 
 // Whole reports whether tests use every moment, case and isolation, instead of some; see docs/testing.md.

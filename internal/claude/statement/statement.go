@@ -34,8 +34,6 @@ type Statement struct {
 	// Required means that there is no safe fallback: a run is refused if the statement fails. If it
 	// is unknown, the Fallback is used.
 	Required bool
-
-	tested [len(versions)]Support // by version, in the order of versions
 }
 
 // IDs returns the ids of statements, separated by commas.
@@ -46,10 +44,6 @@ func IDs(list []Statement) string {
 	}
 	return strings.Join(ids, ", ")
 }
-
-// versions are the tested releases of the CLI, from the oldest to the newest. Every statement has a
-// verdict on each of them; a test of e2e probes both and compares.
-var versions = [...]string{"2.1.258", "2.1.330"}
 
 // Support says whether a statement holds on a CLI.
 type Support int

@@ -40,9 +40,8 @@ type Store struct {
 	// Limit bounds the probe before a run; 0: probe.Limit.
 	Limit time.Duration
 
-	// Tests replace probe.Run and the platform of this machine.
-	probe    func(context.Context, probe.Target) probe.Report
-	platform string // operating system and architecture
+	// Tests replace probe.Run.
+	probe func(context.Context, probe.Target) probe.Report
 }
 
 // UserStore returns the store in the user's cache, or a store that stores nothing if there is no

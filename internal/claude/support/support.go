@@ -9,7 +9,6 @@ import (
 	"context"
 	"maps"
 	"os"
-	"runtime"
 	"time"
 
 	"wavex/internal/claude/probe"
@@ -48,10 +47,9 @@ func (s Store) Lookup(p Program) CLI {
 // in.
 func (s Store) lookup(p Program) (*cacheEntry, CLI) {
 	c := CLI{Program: p}
-	table, tested := statement.Tested(p.Version.String())
-	size := statement.PublishedSize(p.Version.String(), cmp.Or(s.platform, runtime.GOOS+"/"+runtime.GOARCH))
-	if st, err := os.Stat(p.Path); tested && err == nil && st.Size() == size {
-		c.Support = table
+	release, tested := statement.Tested(p.Version.String())
+	if st, err := os.Stat(p.Path); tested && err == nil && st.Size() == release.Size {
+		c.Support = release.Support()
 		return nil, c
 	}
 	k := s.load(p)
