@@ -2,7 +2,7 @@ package proc
 
 import (
 	"fmt"
-	"math/rand/v2"
+	"hash/fnv"
 	"os"
 	"strings"
 	"sync"
@@ -17,12 +17,10 @@ import (
 // this package knows only orphans are in that list.
 type children struct {
 	subreaper atomic.Bool // Subreaper succeeded
-	// cgroup is the control group that processes are forked into; nil means that of this
-	// process.
-	cgroup   atomic.Pointer[Cgroup]
-	listPath string // the file that lists the children of the first thread
-	listFD   int    // the same file, open for good once reaper is set
-	kills    killSample
+	listPath  string      // the file that lists the children of the first thread
+	listFD    int         // the same file, open for good once reaper is set
+	kills     killSample
+	started   atomic.Uint64 // processes so far
 
 	mu   sync.Mutex
 	live map[*Process]bool // from before the fork until it is reaped
@@ -69,7 +67,10 @@ func childrenFile() string {
 // start enters p and then forks, so that every leftover of p can be attributed from the first
 // moment.
 func (b *children) start(p *Process) error {
-	p.ticks, p.limit = bootTicks(), rand.Uint64N(1<<62)
+	p.ticks, p.limit = bootTicks(), b.started.Add(1)&^runBits
+	if run := containedRun.Load(); run != nil && !p.detached {
+		p.limit |= runLimit(*run)
+	}
 	b.mu.Lock()
 	if b.forks == nil {
 		b.forks = make(chan func())
@@ -82,7 +83,7 @@ func (b *children) start(p *Process) error {
 	var err error
 	done := make(chan struct{})
 	forks <- func() {
-		pid, err = fork(p.cmd)
+		pid, err = p.forkWithLimit()
 		close(done)
 	}
 	<-done
@@ -93,13 +94,30 @@ func (b *children) start(p *Process) error {
 		return err
 	}
 	p.pid = pid
-	var limit unix.Rlimit
-	_ = unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit)
-	if limit.Cur == unix.RLIM_INFINITY { // else the process is of an outer wavex, which knows it by its limit
-		limit.Cur = p.limit
-		_ = unix.Prlimit(pid, unix.RLIMIT_LOCKS, &limit, nil) // on an error the other rules tell
-	}
 	return nil
+}
+
+// runBits are the bits of a limit that tell the run. The others tell the process.
+const runBits = (1<<38 - 1) << 24
+
+// runLimit returns the bits of a run.
+func runLimit(run string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(run)) // it never fails
+	return h.Sum64() & runBits
+}
+
+// forkWithLimit forks p with its limit, which its descendants inherit. This process has the limit meanwhile; it has no
+// effect. If this process has a limit already, it is one of an outer wavex, which knows its processes by that.
+func (p *Process) forkWithLimit() (pid int, err error) {
+	var own unix.Rlimit
+	_ = unix.Getrlimit(unix.RLIMIT_LOCKS, &own)
+	if own.Cur == unix.RLIM_INFINITY {
+		limit := unix.Rlimit{Cur: p.limit, Max: own.Max}
+		_ = unix.Setrlimit(unix.RLIMIT_LOCKS, &limit) // on an error the marks and groups tell
+		defer func() { _ = unix.Setrlimit(unix.RLIMIT_LOCKS, &own) }()
+	}
+	return fork(p.cmd)
 }
 
 // reap collects p, which has exited.

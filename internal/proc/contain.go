@@ -5,27 +5,27 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
 )
 
-// Contain ensures that no process survives wavex: it adopts orphans, makes a control group for
-// run, and starts a guard that sweeps if wavex is killed; on Windows job objects do. self is the command line of the
-// guard, without the run; the guard holds lock, a file in the run's folder. If the system offers none of
-// this, the run goes on. Contain also ends the processes that an earlier wavex left in the group.
+// containedRun is the run of Contain. On Linux the limit of every process that is started tells it.
+var containedRun atomic.Pointer[string]
+
+// Contain ensures that no process survives wavex: it adopts orphans, and starts a guard that sweeps if wavex is
+// killed; on Windows job objects do. self is the command line of the guard, without the run; the guard holds lock, a
+// file in the run's folder. If the system offers none of this, the run goes on. A process contains one run at a time.
 // warn is called, also from another goroutine, when a guard was replaced, the first time, and when there is no guard.
 // The returned function ends the containment.
 func Contain(ctx context.Context, self []string, run, lock string, warn func(error)) func() {
 	awaitOldWatchdog(ctx, lock)
 	_ = Subreaper()
-	_ = RemoveOldCgroups(ctx, run)
-	closeCgroup := func() {}
-	if e, err := NewCgroup(run); err == nil {
-		closeCgroup = func() { _ = e.Close(context.WithoutCancel(ctx)) } // the run is over; this ends its leftovers
-	}
+	containedRun.Store(&run)
+	release := func() { containedRun.Store(nil) }
 	if len(self) == 0 || runtime.GOOS == "windows" {
-		return closeCgroup
+		return release
 	}
 	start := func() (*Watchdog, error) {
 		argv := append(self[:len(self):len(self)], run)
@@ -39,7 +39,7 @@ func Contain(ctx context.Context, self []string, run, lock string, warn func(err
 	watchdog, err := start()
 	if err != nil {
 		warn(err)
-		return closeCgroup
+		return release
 	}
 	over := make(chan struct{})
 	var keeper sync.WaitGroup
@@ -47,7 +47,7 @@ func Contain(ctx context.Context, self []string, run, lock string, warn func(err
 	return func() {
 		close(over)
 		keeper.Wait()
-		closeCgroup()
+		release()
 	}
 }
 

@@ -48,6 +48,7 @@ func TestReaper(t *testing.T) {
 		}
 		return
 	}
+	unlimit() // forked beside another test, it may have a limit
 	containment(t)
 	t.Run("a daemon without a mark", func(t *testing.T) {
 		p := start(t, Spec{Argv: self(t, "leave", "hidden"), Mark: mark("a")})
@@ -407,6 +408,45 @@ func TestWatchdogIsReplaced(t *testing.T) {
 			}
 			await(t, "the end of the tool", func() bool { return !alive(t, pid) })
 			await(t, "the end of the guard", func() bool { return !alive(t, strconv.Itoa(watchdog)) })
+		})
+	}
+}
+
+// TestHiddenDaemon shows that a daemon without a mark, whose parents are gone, does not outlive a killed wavex: its
+// guard ends it, or if there is none, the next sweep of the run. A sweep of another run spares it.
+func TestHiddenDaemon(t *testing.T) {
+	t.Parallel()
+	for _, guard := range []bool{true, false} {
+		t.Run(fmt.Sprintf("guard %v", guard), func(t *testing.T) {
+			t.Parallel()
+			run, lock := fmt.Sprintf("hidden-%v-%d", guard, os.Getpid()), ""
+			if guard {
+				lock = filepath.Join(t.TempDir(), "guard.lock")
+			}
+			args := self(t, "guarded", run, lock, "hidden")
+			c := exec.CommandContext(t.Context(), args[0], args[1:]...)
+			c.Env, c.Stderr = testEnv, os.Stderr
+			in, _ := c.StdinPipe()
+			defer in.Close()
+			out, _ := c.StdoutPipe()
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			pid := line(t, bufio.NewReader(out))
+			if n, err := Sweep(t.Context(), run+"-of-others"); n != 0 || err != nil || !alive(t, pid) {
+				t.Fatalf("the sweep of another run: %d, %v; the daemon is alive: %v", n, err, alive(t, pid))
+			}
+			_ = c.Process.Kill()
+			_ = c.Wait()
+			if !guard {
+				if !alive(t, pid) {
+					t.Fatal("the daemon did not outlive its parents")
+				}
+				if _, err := Sweep(t.Context(), run); err != nil {
+					t.Error(err)
+				}
+			}
+			await(t, "the end of the daemon", func() bool { return !alive(t, pid) })
 		})
 	}
 }

@@ -14,5 +14,6 @@
 // # Marks
 //
 // Start puts Spec.Mark into the environment as WAVEX_ATTEMPT. Every descendant inherits it, in
-// any session or group. The text before the first slash of a mark is the run, as in WAVEX_RUN.
+// any session or group. The text before the first slash of a mark is the run, as in WAVEX_RUN. On Linux a process also
+// inherits a soft limit of file locks that tells its run and its attempt, so that one without an environment is found.
 package proc

@@ -38,17 +38,20 @@ func helper(name string, args []string) int {
 		}
 		_, _ = os.Stdout.Write(bytes.Repeat([]byte("x"), n))
 	case "stay":
-		// Starts a hold in its own session, as claude does with its tools, and stays.
-		fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, os.Environ(), os.Stderr, "hold"))
+		// stay [HOW]: as leave HOW, but stays. Without HOW it starts a hold in its own session, as claude does with its
+		// tools.
+		if len(args) > 0 {
+			leave(args[0])
+		} else {
+			fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, os.Environ(), os.Stderr, "hold"))
+		}
 		<-time.After(time.Hour)
 	case "guard":
 		return WatchdogMain(os.Stdin, args[0])
 	case "wavex":
 		return wavex(args[0])
 	case "guarded":
-		return guarded(args[0], args[1])
-	case "enclosed":
-		return inCgroup(args[0])
+		return guarded(args[0], args[1], args[2:]...)
 	default:
 		return 98
 	}
@@ -100,13 +103,18 @@ func spawn(attr *syscall.SysProcAttr, env []string, out *os.File, args ...string
 	return pid
 }
 
-// guarded is a small wavex with the containment of a run and one marked process. It prints the pid of
-// that process and each warning.
-func guarded(run, lock string) int {
+// guarded is a small wavex with the containment of a run and one marked process, stay with its arguments. It prints the
+// pid of the hold and each warning. Without a lock there is no guard.
+func guarded(run, lock string, stay ...string) int {
+	unlimit() // the test may be a child of a wavex, or forked beside one
 	exe, _ := os.Executable()
-	defer Contain(context.Background(), []string{exe, "helper", "guard"}, run, lock,
-		func(err error) { fmt.Println(err) })()
-	p, err := Start(Spec{Argv: []string{exe, "helper", "stay"}, Dir: "/", Env: testEnv, Mark: run + "/t/1"})
+	guard := []string{exe, "helper", "guard"}
+	if lock == "" {
+		guard = nil
+	}
+	defer Contain(context.Background(), guard, run, lock, func(err error) { fmt.Println(err) })()
+	argv := append([]string{exe, "helper", "stay"}, stay...)
+	p, err := Start(Spec{Argv: argv, Dir: "/", Env: testEnv, Mark: run + "/t/1"})
 	if err != nil {
 		fmt.Println(err)
 		return 1

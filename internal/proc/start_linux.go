@@ -43,8 +43,6 @@ func (p *Process) launch() error {
 	}
 	if p.detached {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	} else if e := allChildren.cgroup.Load(); e != nil {
-		p.cmd.SysProcAttr.UseCgroupFD, p.cmd.SysProcAttr.CgroupFD = true, int(e.fd.Fd())
 	}
 	p.kills = allChildren.kills.recent()
 	return allChildren.start(p)

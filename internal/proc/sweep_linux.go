@@ -270,7 +270,7 @@ func sweepMark(mark string, stop <-chan struct{}) (killed int, err error) {
 	killed, clean := killAll(time.Now().Add(30*time.Second), stop, func() []ident {
 		return stopTree(scanUntilFound(func(st stat) (found, read bool) {
 			run, attempt, read := readMarks(st)
-			return hasMark(mark, run, attempt), read
+			return hasMark(mark, run, attempt) || locksLimit(st.pid)&runBits == runLimit(mark), read
 		}))
 	})
 	allChildren.reapOrphans()

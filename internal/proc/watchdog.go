@@ -2,7 +2,6 @@ package proc
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"os"
 	"os/signal"
@@ -59,18 +58,15 @@ func (g *Watchdog) Close() error {
 }
 
 // WatchdogMain runs a watchdog until stdin ends. After a goodbye it returns 0 and does nothing.
-// Otherwise it sweeps mark and empties the cgroup of the wavex that started it, and returns 0
-// if nothing is left and 1 if something is. It ignores the signals that would end it earlier.
+// Otherwise it sweeps mark, and returns 0 if nothing is left and 1 if something is. It ignores the signals that would
+// end it earlier.
 func WatchdogMain(stdin io.Reader, mark string) int {
-	parent := os.Getppid()
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	input, _ := io.ReadAll(stdin)
 	if bytes.HasSuffix(input, []byte(goodbye)) {
 		return 0
 	}
-	_, err := sweepMark(mark, nil)
-	// A guard cannot be cancelled: it works after the end of the wavex that it guards.
-	if eerr := removeCgroupOf(context.Background(), mark, parent); err != nil || eerr != nil {
+	if _, err := sweepMark(mark, nil); err != nil {
 		return 1
 	}
 	return 0

@@ -86,7 +86,7 @@ func options(t *testing.T, dir, text string) (Options, *syncBuffer) {
 }
 
 // run opens a session, runs it and closes it. A process runs one session at a time, since its
-// children start in that session's cgroup, so these tests are not parallel.
+// children carry the run of that session, so these tests are not parallel.
 func run(t *testing.T, o Options) (Result, *recordingView) {
 	t.Helper()
 	s, err := Open(t.Context(), o)
