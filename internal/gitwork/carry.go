@@ -101,7 +101,12 @@ func (p *Checkpoints) removeSecrets(ctx context.Context, g git) error {
 	if secret == nil {
 		return nil
 	}
-	_, err = g.withEnv("GIT_LITERAL_PATHSPECS=1").outputOf(ctx, strings.Join(secret, "\x00"), "reset", "-q", p.base,
+	return g.resetPaths(ctx, p.base, secret)
+}
+
+// resetPaths gives files in g's index their state of a commit.
+func (g git) resetPaths(ctx context.Context, commit string, paths []string) error {
+	_, err := g.withEnv("GIT_LITERAL_PATHSPECS=1").outputOf(ctx, strings.Join(paths, "\x00"), "reset", "-q", commit,
 		"--pathspec-from-file=-", "--pathspec-file-nul")
 	return err
 }
@@ -148,9 +153,9 @@ func (p *Checkpoints) writeCarried(ctx context.Context, plan string) (*Carried, 
 	if err != nil {
 		return nil, err
 	}
-	var diffs [3]map[string]pathDiff // by the run, by others since, and to the checkpoint
+	var diffs [3]map[string]change // by the run, by others since, and to the checkpoint
 	for k, commits := range [3][2]string{{p.base, carried}, {p.base, now}, {now, carried}} {
-		if diffs[k], err = p.diff(ctx, commits[0], commits[1]); err != nil {
+		if diffs[k], err = p.g.diff(ctx, commits[0], commits[1]); err != nil {
 			return nil, err
 		}
 	}
@@ -166,7 +171,7 @@ func (p *Checkpoints) writeCarried(ctx context.Context, plan string) (*Carried, 
 			out.Plan = true
 			continue
 		}
-		if _, theirs := diffs[1][path]; theirs || diffs[2][path].nested {
+		if _, theirs := diffs[1][path]; theirs || diffs[2][path].isNested() {
 			out.Differ = append(out.Differ, path)
 			continue
 		}

@@ -168,7 +168,7 @@ func (m *Manager) changesInTheWay(ctx context.Context, c checkout, tip string) (
 	if len(c.dirty) == 0 {
 		return nil, nil
 	}
-	work, err := m.g.filesOf(ctx, forward{From: c.head, To: tip})
+	work, err := m.g.diff(ctx, c.head, tip)
 	return slices.DeleteFunc(c.dirty, func(path string) bool {
 		if !slices.Contains(c.untracked, path) {
 			return false

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	pathpkg "path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -142,7 +141,7 @@ func (m *Manager) undoForward(ctx context.Context, work forward) error {
 		return err
 	}
 	top := m.g.inDir(m.checkout.top)
-	files, err := top.filesOf(ctx, work)
+	files, err := top.diff(ctx, work.From, work.To)
 	if err != nil {
 		return err
 	}
@@ -162,77 +161,39 @@ func (m *Manager) undoForward(ctx context.Context, work forward) error {
 	if err != nil {
 		return err
 	}
-	var old []string
+	var made, old []string
 	for _, path := range ours {
-		if files[path].oldMode != noMode {
+		if files[path].oldMode == noMode {
+			made = append(made, path)
+		} else {
 			old = append(old, path)
-		} else if err := m.removeWritten(path); err != nil {
-			return err
 		}
+	}
+	if err := removeFiles(m.checkout.top, made); err != nil {
+		return err
 	}
 	// Git would remove a folder or a file that is in the way of the old file.
 	old = slices.DeleteFunc(old, func(path string) bool { return !isFree(m.checkout.top, path) })
-	if len(old) == 0 {
-		return nil
-	}
-	g, done, err := top.commitIndex(ctx, work.From)
-	if err != nil {
-		return err
-	}
-	defer done()
-	_, err = g.outputOf(ctx, strings.Join(old, "\x00"), "checkout-index", "-q", "-f", "-z", "--stdin")
-	return err
-}
-
-// removeWritten removes a file of the checkout, and the folders that are empty then.
-func (m *Manager) removeWritten(path string) error {
-	err := os.Remove(filepath.Join(m.checkout.top, filepath.FromSlash(path)))
-	for dir := pathpkg.Dir(path); err == nil && dir != "."; dir = pathpkg.Dir(dir) {
-		if os.Remove(filepath.Join(m.checkout.top, filepath.FromSlash(dir))) != nil {
-			break
-		}
-	}
-	return err
+	return top.checkOutFiles(ctx, work.From, old)
 }
 
 // isFree reports whether a file can be at a path below top: there is no folder, and no file in the place of a folder
 // above it.
 func isFree(top, path string) bool {
-	info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(path)))
-	if err == nil && info.IsDir() {
+	path = filepath.Join(top, filepath.FromSlash(path))
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		return false
 	}
-	for dir := pathpkg.Dir(path); dir != "."; dir = pathpkg.Dir(dir) {
-		info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(dir)))
-		if err == nil && !info.IsDir() {
+	for dir := filepath.Dir(path); dir != top; dir = filepath.Dir(dir) {
+		if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
 			return false
 		}
 	}
 	return true
 }
 
-// forwarded is a file that a fast-forward changes.
-type forwarded struct {
-	oldMode, mode, oldID string // mode is that in the delivered commit
-}
-
-// noMode is the mode of a file that a commit does not have.
-const noMode = "000000"
-
-// filesOf returns the files that a fast-forward changes, by path.
-func (g git) filesOf(ctx context.Context, work forward) (map[string]forwarded, error) {
-	listed, err := g.output(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", work.From, work.To)
-	files := map[string]forwarded{}
-	for pair := range slices.Chunk(splitNUL(listed), 2) { // modes, ids and a letter; a path
-		if facts := strings.Fields(pair[0]); len(facts) == 5 && len(pair) == 2 {
-			files[pair[1]] = forwarded{strings.TrimPrefix(facts[0], ":"), facts[1], facts[2]}
-		}
-	}
-	return files, err
-}
-
 // restoreStaged restores the entries of the index that a fast-forward has written.
-func (g git) restoreStaged(ctx context.Context, work forward, files map[string]forwarded) error {
+func (g git) restoreStaged(ctx context.Context, work forward, files map[string]change) error {
 	staged, err := g.output(ctx, "diff-index", "--cached", "--name-only", "-z", "--no-renames", work.From)
 	if err != nil || staged == "" {
 		return err
@@ -242,29 +203,21 @@ func (g git) restoreStaged(ctx context.Context, work forward, files map[string]f
 		return err
 	}
 	theirs := splitNUL(other)
-	var removed, old strings.Builder
-	for _, path := range splitNUL(staged) {
-		file, ours := files[path]
-		switch {
-		case !ours || slices.Contains(theirs, path):
-		case file.oldMode == noMode:
-			fmt.Fprintf(&removed, "0 %s\t%s\x00", file.oldID, path)
-		default:
-			fmt.Fprintf(&old, "%s %s\t%s\x00", file.oldMode, file.oldID, path)
-		}
-	}
-	if removed.Len()+old.Len() == 0 {
+	ours := slices.DeleteFunc(splitNUL(staged), func(path string) bool {
+		_, written := files[path]
+		return !written || slices.Contains(theirs, path)
+	})
+	if len(ours) == 0 {
 		return nil
 	}
-	// A file may have been replaced by a folder, so that the new ones must be removed first.
-	if _, err = g.outputOf(ctx, removed.String()+old.String(), "update-index", "-z", "--index-info"); err != nil {
+	if err := g.resetPaths(ctx, work.From, ours); err != nil {
 		return err
 	}
 	return g.reapplySparse(ctx)
 }
 
 // writtenBy returns those of the files that a fast-forward has written or removed in the checkout.
-func (m *Manager) writtenBy(ctx context.Context, work forward, files map[string]forwarded) (ours []string, err error) {
+func (m *Manager) writtenBy(ctx context.Context, work forward, files map[string]change) (ours []string, err error) {
 	top := m.g.inDir(m.checkout.top)
 	g, done, err := top.commitIndex(ctx, work.To)
 	if err != nil {

@@ -104,7 +104,17 @@ func (g git) rawDiff(ctx context.Context, command string, args ...string) ([]cha
 		if len(facts) != 5 {
 			return nil, fmt.Errorf("git %s printed %q", command, f[i])
 		}
-		all = append(all, change{path: f[i+1], status: facts[4][0], nested: facts[1] == "160000"})
+		all = append(all, change{f[i+1], facts[4][0], strings.TrimPrefix(facts[0], ":"), facts[1], facts[2], facts[3]})
 	}
 	return all, nil
+}
+
+// diff returns the changes from one commit to another, by path.
+func (g git) diff(ctx context.Context, from, to string) (map[string]change, error) {
+	all, err := g.rawDiff(ctx, "diff-tree", "-r", from, to)
+	paths := map[string]change{}
+	for _, c := range all {
+		paths[c.path] = c
+	}
+	return paths, err
 }

@@ -120,7 +120,7 @@ func (m *Manager) flattenNested(ctx context.Context, t *tree, nested []string) e
 func nestedRepos(diff []change) []string {
 	var out []string
 	for _, c := range diff {
-		if c.nested {
+		if c.mode == nestedMode {
 			out = append(out, c.path)
 		}
 	}

@@ -84,20 +84,20 @@ func (p *Checkpoints) PlanRollback(ctx context.Context, t Target) (*Rollback, er
 	if err != nil {
 		return nil, err
 	}
-	back, err := p.diff(ctx, r.current, r.Commit) // changes that restore the checkpoint
+	back, err := p.g.diff(ctx, r.current, r.Commit) // changes that restore the checkpoint
 	if err != nil {
 		return nil, err
 	}
-	since, err := p.diff(ctx, end, r.current) // changes since the end
+	since, err := p.g.diff(ctx, end, r.current) // changes since the end
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range slices.Sorted(maps.Keys(back)) {
 		c := back[path]
 		switch {
-		case done[path] == pathDiff{}:
+		case done[path] == change{}:
 			continue // changed only by others
-		case t.excludes(path), c.nested:
+		case t.excludes(path), c.isNested():
 			r.Skipped = append(r.Skipped, path)
 			continue
 		}
@@ -116,40 +116,18 @@ func (t Target) excludes(path string) bool {
 	return slices.ContainsFunc(t.Exclude, func(l string) bool { return path == l || strings.HasPrefix(path, l+"/") })
 }
 
-// pathDiff is the difference of one path between two commits.
-type pathDiff struct {
-	status   byte   // 'A', 'D', 'M', 'T'
-	nested   bool   // one side is another repository
-	mode, id string // of the second commit; zeros if the path is not in it
-}
+// isNested reports whether one side of a change is another repository.
+func (c change) isNested() bool { return c.oldMode == nestedMode || c.mode == nestedMode }
 
 // action returns the action of a Change that makes the difference.
-func (d pathDiff) action() string {
-	switch d.status {
+func (c change) action() string {
+	switch c.status {
 	case 'A':
 		return "bring back"
 	case 'D':
 		return "remove"
 	}
 	return "restore"
-}
-
-// diff returns the changes from one commit to another, by path.
-func (p *Checkpoints) diff(ctx context.Context, from, to string) (map[string]pathDiff, error) {
-	out, err := p.g.output(ctx, "diff-tree", "-r", "-z", "--no-renames", from, to)
-	if err != nil {
-		return nil, err
-	}
-	list := splitNUL(out)
-	paths := map[string]pathDiff{}
-	for i := 0; i+1 < len(list); i += 2 {
-		f := strings.Fields(strings.TrimPrefix(list[i], ":")) // modes, ids, letter
-		if len(f) < 5 {
-			return nil, fmt.Errorf("git diff-tree said %q", list[i])
-		}
-		paths[list[i+1]] = pathDiff{f[4][0], f[0] == "160000" || f[1] == "160000", f[1], f[3]}
-	}
-	return paths, nil
 }
 
 // Restore makes the changes of a Rollback. Before it changes anything it keeps the contents at
@@ -168,42 +146,56 @@ func (p *Checkpoints) Restore(ctx context.Context, r *Rollback) error {
 
 // writeFiles makes the changes of a Rollback.
 func (p *Checkpoints) writeFiles(ctx context.Context, r *Rollback) error {
-	root, err := os.OpenRoot(p.g.dir)
+	var gone, back []string
+	for _, c := range r.Changes {
+		if c.Action == "remove" {
+			gone = append(gone, c.Path)
+		} else {
+			back = append(back, c.Path)
+		}
+	}
+	if err := removeFiles(p.g.dir, gone); err != nil {
+		return err
+	}
+	for _, path := range back {
+		if info, err := os.Lstat(filepath.Join(p.g.dir, filepath.FromSlash(path))); err == nil && info.IsDir() {
+			return fmt.Errorf("%s is a directory now, with files in it that git ignores; move them away first", path)
+		}
+	}
+	return p.g.checkOutFiles(ctx, r.Commit, back)
+}
+
+// removeFiles removes files below dir, and the folders that are empty then, which git does not know.
+func removeFiles(dir string, paths []string) error {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	var back strings.Builder
-	for _, c := range r.Changes {
-		if c.Action != "remove" {
-			back.WriteString(c.Path + "\x00")
-			continue
-		}
-		if err := root.Remove(filepath.FromSlash(c.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, path := range paths {
+		path = filepath.FromSlash(path)
+		if err := root.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		// Remove directories that became empty, because git does not know them. Remove fails for
-		// others.
-		for dir := filepath.Dir(filepath.FromSlash(c.Path)); dir != "." && root.Remove(dir) == nil; dir = filepath.Dir(dir) {
-			continue
-		}
-	}
-	for _, c := range r.Changes {
-		if info, err := root.Lstat(filepath.FromSlash(c.Path)); c.Action != "remove" && err == nil && info.IsDir() {
-			return fmt.Errorf("%s is a directory now, with files in it that git ignores; move them away first", c.Path)
-		}
-	}
-	if back.Len() > 0 {
-		g, done, err := p.g.commitIndex(ctx, r.Commit)
-		if err != nil {
-			return err
-		}
-		defer done()
-		if _, err := g.outputOf(ctx, back.String(), "checkout-index", "-f", "-z", "--stdin"); err != nil {
-			return err
+		for above := filepath.Dir(path); above != "." && root.Remove(above) == nil; above = filepath.Dir(above) {
+			continue // Remove fails for others
 		}
 	}
 	return nil
+}
+
+// checkOutFiles writes files of a commit in g's worktree. The index does not change.
+func (g git) checkOutFiles(ctx context.Context, commit string, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	g, done, err := g.commitIndex(ctx, commit)
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = g.outputOf(ctx, strings.Join(paths, "\x00"), "checkout-index", "-f", "-z", "--stdin")
+	return err
 }
 
 // updateEnd updates the end of the session with the restored paths and no others, so that changes that

@@ -88,8 +88,8 @@ func (p *Checkpoints) gapCountOf(ctx context.Context, commit string) (n int, err
 // splitChanges returns the changes between two checkpoints: ours were made in the run's sessions, theirs
 // between sessions.
 func (p *Checkpoints) splitChanges(ctx context.Context, from, to string,
-	refs map[string]string) (ours, theirs map[string]pathDiff, err error) {
-	ours, theirs = map[string]pathDiff{}, map[string]pathDiff{}
+	refs map[string]string) (ours, theirs map[string]change, err error) {
+	ours, theirs = map[string]change{}, map[string]change{}
 	first, err := p.gapCountOf(ctx, from)
 	if err != nil {
 		return nil, nil, err
@@ -98,8 +98,8 @@ func (p *Checkpoints) splitChanges(ctx context.Context, from, to string,
 	if err != nil {
 		return nil, nil, err
 	}
-	add := func(all map[string]pathDiff, a, b string) error {
-		more, err := p.diff(ctx, a, b)
+	add := func(all map[string]change, a, b string) error {
+		more, err := p.g.diff(ctx, a, b)
 		maps.Copy(all, more)
 		return err
 	}

@@ -369,10 +369,16 @@ func (m *Manager) stageAll(ctx context.Context, t *tree) ([]change, error) {
 
 // change is a path that differs between two trees.
 type change struct {
-	path   string
-	status byte // A, M, D, T
-	nested bool // now a commit of another repository
+	path          string
+	status        byte   // A, M, D, T
+	oldMode, mode string // noMode: the path is not in that tree
+	oldID, id     string
 }
+
+const (
+	noMode     = "000000" // the mode of a file that a tree does not have
+	nestedMode = "160000" // the mode of a commit of another repository
+)
 
 // repoPath converts a path of the project to a path of the repository, with slashes.
 func (m *Manager) repoPath(path string) string {
