@@ -446,13 +446,13 @@ func pageFigures(t testing.TB, m moment) figures {
 	}
 	counts := map[string]int{}
 	running := 0
-	f := figures{"status": string(r.Status), "wave": fmt.Sprint(r.CurrentWave), "waves": fmt.Sprint(r.Waves),
-		"micro-dollars": fmt.Sprint(r.Cost), "money": report.FormatNotional(budget.USD(r.Cost), l, r.Notional),
+	f := figures{"status": string(r.Status), "wave": fmt.Sprint(r.Wave), "waves": fmt.Sprint(r.Waves),
+		"micro-dollars": fmt.Sprint(int64(r.Cost)), "money": report.FormatNotional(budget.USD(r.Cost), l, r.Notional),
 		"iterations": report.FormatIterations(r.Iterations, l), "seconds": fmt.Sprint(worked / 1000)}
 	for _, task := range r.Tasks {
-		counts[task.Status]++
+		counts[string(task.Status)]++
 		f["task "+task.ID] = fmt.Sprint(task.Attempts, " ", budget.USD(task.Cost).Spent())
-		f["status of "+task.ID] = task.Status
+		f["status of "+task.ID] = string(task.Status)
 		if task.Now != nil {
 			running++
 		}
@@ -469,7 +469,7 @@ func pageFigures(t testing.TB, m moment) figures {
 	f["done"] = fmt.Sprintf("%d/%d", counts["completed"], len(r.Tasks))
 	f["running"] = fmt.Sprint(running)
 	if n := len(r.Spending); n > 0 {
-		if r.Spending[n-1][1] != r.Cost {
+		if r.Spending[n-1][1] != int64(r.Cost) {
 			t.Errorf("after %d events, the curve ends at %d, and %d are spent", len(m.events), r.Spending[n-1][1], r.Cost)
 		}
 	}

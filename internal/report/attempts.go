@@ -10,20 +10,21 @@ import (
 	"wavex/scheduler"
 )
 
-// AttemptRecord is one attempt of a task on record.
+// AttemptRecord is one attempt of a task on record. Its JSON is that of the records.
 type AttemptRecord struct {
 	event.AttemptStarted
-	StartedAt, EndedAt time.Time
-	End                *event.AttemptEnded // nil: it has not ended
-	Counsel            []AttemptCounsel    // in order; usually at most one
-	Reopened           *event.Reopened     // its work was sent back by an integration; nil: it was not
+	StartedAt time.Time           `json:"started"`
+	EndedAt   time.Time           `json:"-"`
+	End       *event.AttemptEnded `json:"end,omitempty"`      // nil: it has not ended
+	Counsel   []AttemptCounsel    `json:"counsel,omitempty"`  // in order; usually at most one
+	Reopened  *event.Reopened     `json:"reopened,omitempty"` // its work was sent back by an integration; nil: it was not
 }
 
 // AttemptCounsel is a panel after an attempt, or the reason for none.
 type AttemptCounsel struct {
-	Panel   int
-	Verdict counsel.Verdict
-	Skipped string // the reason if no panel was asked
+	Panel   int             `json:"panel"`
+	Verdict counsel.Verdict `json:"verdict"`
+	Skipped string          `json:"skipped,omitempty"` // the reason if no panel was asked
 }
 
 // AttemptsOfRuns returns the attempts of each run in events, by task, in order. The first entry has those before the
@@ -103,8 +104,8 @@ func (a *AttemptRecord) escaped() bool {
 	return !a.End.Result.Contained && a.End.Result.Outcome == runner.Done
 }
 
-// note returns the next step after an attempt that has ended, and its reason.
-func (a *AttemptRecord) note() string {
+// Note returns the next step after an attempt that has ended, and its reason.
+func (a *AttemptRecord) Note() string {
 	if a.Reopened != nil {
 		return a.Reopened.Note()
 	}

@@ -196,7 +196,7 @@ func (a *AttemptRecord) wire() wireAttempt {
 	r := &a.End.Result
 	w := wireAttempt{Number: a.Attempt, Why: a.Why, Advised: a.Advised, Outcome: r.Outcome, Reason: r.Reason,
 		Detail: r.Detail, Report: r.Report, Started: r.Started.UTC(), Charged: a.End.Charged, Worker: r.Worker,
-		Refused: r.Refused, Escaped: a.escaped(), Note: a.note(), Seconds: r.Duration.Seconds(), CostUSD: r.Cost.Float()}
+		Refused: r.Refused, Escaped: a.escaped(), Note: a.Note(), Seconds: r.Duration.Seconds(), CostUSD: r.Cost.Float()}
 	for _, c := range r.Checks {
 		w.Checks = append(w.Checks, wireCheck{c.Check, c.Passed, c.ExitCode, c.Duration.Seconds(), c.Reason, c.Output})
 	}

@@ -3,9 +3,9 @@ package page
 import (
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
-	"wavex/counsel"
 	"wavex/internal/check"
 	"wavex/internal/event"
 	"wavex/internal/loop"
@@ -13,17 +13,16 @@ import (
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
-	"wavex/runner"
 	"wavex/scheduler"
 )
 
 // Bounds of texts, in bytes.
 const (
-	maxPrompt = 16 << 10
+	maxPrompt = 16 << 10 // also of each other text, see Encode
 	maxStream = 32 << 20 // of a stream that is read for its steps
 )
 
-// Detail holds the data that the page shows when a task is opened. Units are those of Run.
+// Detail holds the data that the page shows when a task is opened. Its attempts have the units of the journal.
 type Detail struct {
 	Description string    `json:"description,omitempty"`
 	Command     string    `json:"command,omitempty"`
@@ -35,73 +34,15 @@ type Detail struct {
 	Attempts    []Attempt `json:"attempts,omitempty"`
 }
 
-// Attempt is one attempt with its texts.
+// Attempt is one attempt as the journal has it, with its texts.
 type Attempt struct {
-	Number   int      `json:"n"`
-	Why      string   `json:"why,omitempty"`
-	Advised  bool     `json:"advised,omitempty"`
-	Resumed  bool     `json:"resumed,omitempty"` // continues the session of the attempt before
-	Started  int64    `json:"started"`
-	Cap      int64    `json:"cap,omitempty"`
-	Open     bool     `json:"open,omitempty"` // it has not ended
-	Outcome  string   `json:"outcome,omitempty"`
-	Reason   string   `json:"reason,omitempty"`
-	Detail   string   `json:"detail,omitempty"`
-	Report   []Markup `json:"report,omitempty"` // the agent's own words
-	Note     string   `json:"note,omitempty"`   // the next step
-	Took     int64    `json:"took,omitempty"`
-	Cost     int64    `json:"cost,omitempty"`
-	Priced   string   `json:"priced,omitempty"`
-	Free     bool     `json:"free,omitempty"` // does not count as an iteration
-	Turns    int      `json:"turns,omitempty"`
-	Tokens   [4]int64 `json:"tokens,omitzero"`
-	Escaped  bool     `json:"escaped,omitempty"` // a process of it was alive afterwards
-	Session  string   `json:"session,omitempty"`
-	Version  string   `json:"version,omitempty"`  // of the CLI
-	Worker   string   `json:"worker,omitempty"`   // the machine; "": that of the run
-	Denials  []string `json:"denials,omitempty"`  // the rules that would allow the denied calls
+	report.AttemptRecord
+	Words    []Markup `json:"words,omitempty"`    // the agent's own words
+	Note     string   `json:"note,omitempty"`     // the next step
 	Refusals []string `json:"refusals,omitempty"` // the calls that the policy did not let run
-	Violated []string `json:"violated,omitempty"`
-	Checks   []Check  `json:"checks,omitempty"`
 	Prompt   string   `json:"prompt,omitempty"`
 	Steps    []Step   `json:"steps,omitempty"`  // the words, actions and edits of the agent
 	Output   string   `json:"output,omitempty"` // of a command task
-	Counsel  []Advice `json:"counsel,omitempty"`
-}
-
-// Check is a check and its output.
-type Check struct {
-	Check  string `json:"check"`
-	Passed bool   `json:"passed"`
-	Exit   int    `json:"exit,omitempty"`
-	Took   int64  `json:"took,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	Output string `json:"output,omitempty"`
-}
-
-// Advice is a panel's verdict.
-type Advice struct {
-	Panel       int       `json:"n"`
-	Unavailable string    `json:"unavailable,omitempty"`
-	Analysis    string    `json:"analysis,omitempty"`
-	Fix         string    `json:"fix,omitempty"`
-	Action      string    `json:"action,omitempty"`
-	Agreement   float64   `json:"agreement"`
-	Tradeoff    bool      `json:"tradeoff,omitempty"`
-	Dissent     []string  `json:"dissent,omitempty"`
-	Opinions    []Opinion `json:"opinions,omitempty"`
-	Cost        int64     `json:"cost,omitempty"`
-}
-
-// Opinion is the opinion of one expert.
-type Opinion struct {
-	Expert      string  `json:"expert"`
-	Unavailable string  `json:"unavailable,omitempty"`
-	Diagnosis   string  `json:"diagnosis,omitempty"`
-	Approach    string  `json:"approach,omitempty"`
-	Falsifier   string  `json:"falsifier,omitempty"`
-	Confidence  float64 `json:"confidence"`
-	Action      string  `json:"action,omitempty"`
 }
 
 // Details reads the details of each task. It keeps no part of the state that a later event would
@@ -125,88 +66,35 @@ func DetailsOf(s *scheduler.State, events []event.Event, files fs.FS) *Details {
 }
 
 func newAttempt(r report.AttemptRecord) Attempt {
-	a := Attempt{Number: r.Attempt, Why: r.Why, Advised: r.Advised, Resumed: r.Resume, Started: unixMilli(r.StartedAt),
-		Cap: int64(r.Cap), Open: true}
-	if r.End != nil {
-		a.setResult(r.End.Result)
-		a.Free, a.Note = !r.End.Charged, textfmt.Line(r.End.Note)
+	a := Attempt{AttemptRecord: r}
+	if r.End == nil {
+		return a
 	}
-	for _, c := range r.Counsel {
-		if c.Skipped != "" {
-			a.Counsel = append(a.Counsel, Advice{Unavailable: "no panel was asked: " + textfmt.Line(c.Skipped)})
-		} else {
-			a.Counsel = append(a.Counsel, newAdvice(c.Panel, c.Verdict))
-		}
-	}
-	if o := r.Reopened; o != nil {
-		a.Note, a.Detail = textfmt.Line(o.Note()), textfmt.Multiline(o.Result.Detail, maxOutput)
+	a.Note = r.Note()
+	a.Words = newMarkup(textfmt.Multiline(r.End.Result.Report, maxOutput))
+	for _, n := range r.End.Result.Refusals {
+		a.Refusals = append(a.Refusals, n.String())
 	}
 	return a
-}
-
-func (a *Attempt) setResult(r runner.Result) {
-	a.Open = false
-	a.Outcome = string(r.Outcome)
-	a.Reason = textfmt.Line(r.Reason)
-	a.Detail = textfmt.Multiline(r.Detail, maxOutput)
-	a.Report = newMarkup(textfmt.Multiline(r.Report, maxOutput))
-	a.Took = r.Duration.Milliseconds()
-	a.Cost = int64(r.Cost)
-	a.Priced = r.Priced
-	a.Turns = r.Turns
-	a.Tokens = tokenCounts(r.Usage)
-	a.Escaped = !r.Contained
-	a.Session = textfmt.Line(r.Session)
-	a.Version = textfmt.Line(r.ClaudeVersion)
-	a.Worker = textfmt.Line(r.Worker)
-	a.Violated = nonEmptyLines(r.Violated)
-	for _, n := range r.Denials {
-		a.Denials = append(a.Denials, textfmt.Line(n.Rule))
-	}
-	for _, n := range r.Refusals {
-		a.Refusals = append(a.Refusals, textfmt.Line(n.String()))
-	}
-	for _, c := range r.Checks {
-		a.Checks = append(a.Checks, Check{Check: textfmt.Line(c.Check), Passed: c.Passed, Exit: c.ExitCode,
-			Took: c.Duration.Milliseconds(), Reason: textfmt.Line(c.Reason), Output: textfmt.Multiline(c.Output, maxOutput)})
-	}
-}
-
-func newAdvice(panel int, v counsel.Verdict) Advice {
-	out := Advice{Panel: panel, Unavailable: textfmt.Line(v.Unavailable),
-		Analysis: textfmt.Multiline(v.Analysis, maxOutput),
-		Fix:      textfmt.Multiline(v.Fix, maxOutput),
-		Action:   textfmt.Line(string(v.Action)), Agreement: v.Agreement, Tradeoff: v.Tradeoff,
-		Dissent: nonEmptyLines(v.Dissent),
-		Cost:    int64(v.Cost)}
-	for _, o := range v.Opinions {
-		out.Opinions = append(out.Opinions, Opinion{textfmt.Line(o.Expert), textfmt.Line(o.Unavailable),
-			textfmt.Multiline(o.Diagnosis, maxOutput),
-			textfmt.Multiline(o.Approach, maxOutput), textfmt.Line(o.Falsifier), o.Confidence, textfmt.Line(string(o.Action))})
-	}
-	return out
 }
 
 // Task returns the detail of one task. texts says whether to read its prompts and steps.
 func (d *Details) Task(i int, texts bool) Detail {
 	p := &d.plan.Tasks[i]
-	out := Detail{Description: textfmt.Multiline(p.Description, maxPrompt),
-		Command: textfmt.Multiline(p.Command, maxOutput),
-		Model:   textfmt.Line(d.plan.Settings(i).Model),
-		Line:    p.Pos.Line, Attempts: make([]Attempt, len(d.attempts[i]))}
-	copy(out.Attempts, d.attempts[i])
+	out := Detail{Description: p.Description, Command: textfmt.Multiline(p.Command, maxOutput),
+		Model: d.plan.Settings(i).Model, Line: p.Pos.Line, Attempts: slices.Clone(d.attempts[i])}
 	for _, c := range p.Verify {
-		out.Verify = append(out.Verify, textfmt.Line(check.Describe(c)))
+		out.Verify = append(out.Verify, check.Describe(c))
 	}
 	for _, c := range p.Criteria {
-		out.Criteria = append(out.Criteria, textfmt.Line(c.Text))
+		out.Criteria = append(out.Criteria, c.Text)
 	}
 	for _, f := range p.Files {
-		out.Files = append(out.Files, strings.TrimSpace(textfmt.Line(f.Path)+"  "+textfmt.Line(f.Action)))
+		out.Files = append(out.Files, strings.TrimSpace(f.Path+"  "+f.Action))
 	}
 	if texts && d.files != nil {
 		for n := range out.Attempts {
-			d.readTexts(&out.Attempts[n], path.Join(p.ID, loop.Attempt(out.Attempts[n].Number)))
+			d.readTexts(&out.Attempts[n], path.Join(p.ID, loop.Attempt(out.Attempts[n].AttemptStarted.Attempt)))
 		}
 	}
 	return out

@@ -22,6 +22,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"wavex/internal/textfmt"
 )
 
@@ -56,7 +58,7 @@ func Write(w io.Writer, r *Run, d *Details, redact func([]byte) []byte) error {
 		Title, Status, Policy string
 		Style                 template.CSS
 		Data                  template.JS
-	}{cmp.Or(r.Name, r.ID), string(r.Status), contentPolicy(script, style, r.Live), template.CSS(style),
+	}{textfmt.Line(cmp.Or(r.Name, r.Run)), string(r.Status), contentPolicy(script, style, r.Live), template.CSS(style),
 		template.JS(data)} //nolint:gosec // our own, and escaped
 	if err := t.ExecuteTemplate(w, "head", head); err != nil {
 		return err
@@ -103,13 +105,31 @@ func deflated(data []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Encode returns a part of the page's data as JSON that can stand inside an HTML page.
+// Encode returns a part of the page's data as JSON that can stand inside an HTML page. It cleans each text in it, and
+// cuts it to maxPrompt.
 func Encode(v any) ([]byte, error) {
-	b, err := json.Marshal(v)
+	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the page's data: %w", err)
 	}
-	return textfmt.JSON(b), nil
+	var b bytes.Buffer
+	in := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true))
+	out := jsontext.NewEncoder(&b, jsontext.AllowDuplicateNames(true), jsontext.EscapeForHTML(true))
+	for {
+		t, err := in.ReadToken()
+		if errors.Is(err, io.EOF) {
+			return bytes.TrimSpace(b.Bytes()), nil
+		}
+		if err == nil && t.Kind() == '"' {
+			t = jsontext.String(textfmt.Multiline(t.String(), maxPrompt))
+		}
+		if err == nil {
+			err = out.WriteToken(t)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("encoding the page's data: %w", err)
+		}
+	}
 }
 
 // scriptAndStyle returns the page's script and style.

@@ -150,7 +150,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	last := run.Spending[len(run.Spending)-1]
-	if last[1] != run.Cost || len(run.Sessions) != 1 || run.Sessions[0][1]-run.Sessions[0][0] != 220_000 {
+	if last[1] != int64(run.Cost) || len(run.Sessions) != 1 || run.Sessions[0][1]-run.Sessions[0][0] != 220_000 {
 		t.Errorf("burn ends at %v, sessions %v", last, run.Sessions)
 	}
 	// T-003 took 33 s of attempts, T-005 152 s; T-006 after it never ran.
@@ -159,9 +159,9 @@ func TestRun(t *testing.T) {
 	}
 	var d page.Detail
 	pageData(t, writePage(t, s), "d1", &d)
-	if len(d.Attempts) != 2 || d.Attempts[0].Outcome != "wrong" || len(d.Attempts[0].Counsel) != 1 ||
-		len(d.Attempts[0].Counsel[0].Opinions) != 3 ||
-		!d.Attempts[1].Advised || d.Attempts[0].Checks[0].Exit != 1 || d.Line != 11 {
+	if len(d.Attempts) != 2 || d.Attempts[0].End.Result.Outcome != "wrong" || len(d.Attempts[0].Counsel) != 1 ||
+		len(d.Attempts[0].Counsel[0].Verdict.Opinions) != 3 ||
+		!d.Attempts[1].Advised || d.Attempts[0].End.Result.Checks[0].ExitCode != 1 || d.Line != 11 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -209,7 +209,7 @@ func TestFilesOfAttempts(t *testing.T) {
 	if a := d.Task(0, false).Attempts[0]; a.Prompt != "" || a.Steps != nil {
 		t.Error("texts that were not asked for")
 	}
-	if a := d.Task(1, true).Attempts[0]; a.Prompt != "" || len(a.Checks) != 1 {
+	if a := d.Task(1, true).Attempts[0]; a.Prompt != "" || len(a.End.Result.Checks) != 1 {
 		t.Errorf("%+v", a)
 	}
 }

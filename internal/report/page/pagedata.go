@@ -1,53 +1,39 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"wavex/budget"
+	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
-	"wavex/runner"
 	"wavex/scheduler"
 )
 
-// Run holds the data that the page shows at once: everything but the texts of the attempts. Times
-// are milliseconds since 1970, money is in micro-dollars, durations are milliseconds; a task is
-// named by its index. All texts are clean (see package safe).
+// Run holds the data that the page shows at once: the summary, and everything else but the texts of the attempts. Times
+// are milliseconds since 1970, money is in micro-dollars, durations are milliseconds; a task is named by its index.
 type Run struct {
+	report.Summary
 	Live     bool   `json:"live,omitempty"`     // served while the run is under way
 	Controls bool   `json:"controls,omitempty"` // the server takes answers, and ends the run
 	Now      int64  `json:"now"`                // time of this snapshot
-	ID       string `json:"id"`
-	Name     string `json:"name,omitempty"`
-	Plan     string `json:"plan,omitempty"`
-	Agent    string `json:"agent,omitempty"`
 	Wavex    string `json:"wavex,omitempty"`
 
-	Status      event.RunStatus `json:"status"`
-	Reason      string          `json:"reason,omitempty"`
-	Advice      string          `json:"advice,omitempty"`
-	Verdict     string          `json:"verdict,omitempty"` // of a complete run: SHIP, MONITOR, RESEARCH
-	Risks       []string        `json:"risks,omitempty"`   // the reasons against a better one
-	Resume      string          `json:"resume,omitempty"`
-	ResumeAt    int64           `json:"resume_at,omitempty"`
-	PausedUntil int64           `json:"hold,omitempty"` // nothing starts before
+	Verdict     string   `json:"verdict,omitempty"` // of a complete run: SHIP, MONITOR, RESEARCH
+	Risks       []string `json:"risks,omitempty"`   // the reasons against a better one
+	PausedUntil int64    `json:"hold,omitempty"`    // nothing starts before
 
-	Cost        int64    `json:"cost"`
-	CounselCost int64    `json:"counsel_cost,omitempty"`
-	Budget      *int64   `json:"budget"` // null: no limit
-	Notional    bool     `json:"notional,omitempty"`
-	Iterations  int      `json:"iterations"`
-	MaxIter     *int     `json:"max_iterations"` // null: no limit
-	Tokens      [4]int64 `json:"tokens"`         // input, output, cache read, cache write
-	CurrentWave int      `json:"open"`           // the open wave
+	Cost        budget.USD  `json:"cost"`
+	CounselCost budget.USD  `json:"counsel_cost,omitempty"`
+	Budget      *budget.USD `json:"budget"`         // null: no limit
+	MaxIter     *int        `json:"max_iterations"` // null: no limit
 
 	Tasks        []Task      `json:"tasks"`
 	Lists        []List      `json:"lists,omitempty"`
-	Waves        int         `json:"waves"`
 	Critical     []int       `json:"critical"` // task indexes of the longest chain, in order
 	CriticalBy   string      `json:"weighed"`  // measure of Critical: "time" or "length"
 	CriticalTime int64       `json:"chain"`    // its time in ms if measured by time
@@ -63,43 +49,27 @@ type Run struct {
 
 // Task is the short form of a task.
 type Task struct {
-	ID       string    `json:"id"`
-	List     string    `json:"list,omitempty"` // id of the list that it comes from
-	Subject  string    `json:"subject,omitempty"`
-	Wave     int       `json:"wave"`
-	Blockers []int     `json:"on,omitempty"`
-	Status   string    `json:"status"`
-	Outcome  string    `json:"outcome,omitempty"`
-	Reason   string    `json:"reason,omitempty"`
-	Output   string    `json:"output,omitempty"`  // of one of the first failed tasks: the end of the last failed check's
-	Known    string    `json:"known,omitempty"`   // how it is known to be done
-	Command  bool      `json:"command,omitempty"` // a shell command instead of an agent
-	Attempts int       `json:"attempts,omitempty"`
-	Panels   int       `json:"panels,omitempty"`
-	Cost     int64     `json:"cost,omitempty"`
-	Counsel  int64     `json:"counsel,omitempty"` // part of Cost
-	Tokens   [4]int64  `json:"tokens,omitzero"`
-	Took     int64     `json:"took,omitempty"`
-	Files    []string  `json:"files,omitempty"`
-	Now      *Activity `json:"now,omitempty"` // its current activity; nil if nothing runs
+	report.Task
+	Blockers []int      `json:"on,omitempty"`
+	Tail     string     `json:"tail,omitempty"`    // of one of the first failed tasks: the last failed check's output
+	Known    string     `json:"known,omitempty"`   // how it is known to be done
+	Command  bool       `json:"command,omitempty"` // a shell command instead of an agent
+	Cost     budget.USD `json:"cost,omitempty"`
+	Counsel  budget.USD `json:"counsel,omitempty"` // part of Cost
+	Took     int64      `json:"took,omitempty"`
+	Files    []string   `json:"files,omitempty"`
+	Now      *Activity  `json:"now,omitempty"` // its current activity; nil if nothing runs
 }
 
 // List is a task with foreach: how many of its items are in which state.
 type List struct {
-	ID        string `json:"id"`
-	From      string `json:"from"` // where the list comes from, for people
-	Known     bool   `json:"known"`
-	Most      int    `json:"most"` // items, if the list is not known
-	Items     int    `json:"items"`
-	Completed int    `json:"completed"`
-	Verified  int    `json:"verified,omitempty"`
-	Running   int    `json:"running,omitempty"`
-	Failed    int    `json:"failed,omitempty"`
-	Blocked   int    `json:"blocked,omitempty"`
-	Waiting   int    `json:"waiting,omitempty"`
-	Cost      int64  `json:"cost"`
-	Wave      int    `json:"wave,omitempty"` // of a list that is not known: behind its blockers
-	Blockers  []int  `json:"on,omitempty"`   // of a list that is not known: task indexes
+	report.Group
+	From     string     `json:"from"`   // where the list comes from, for people
+	Most     int        `json:"most"`   // items, if the list is not known
+	Failed   int        `json:"failed"` // without those that are blocked
+	Cost     budget.USD `json:"cost"`
+	Wave     int        `json:"wave,omitempty"` // of a list that is not known: behind its blockers
+	Blockers []int      `json:"on,omitempty"`   // of a list that is not known: task indexes
 }
 
 // Activity is an attempt or a panel under way.
@@ -134,26 +104,15 @@ type Criterion struct {
 
 // Review is the result of a review.
 type Review struct {
-	Number   int       `json:"n"`
-	Mode     string    `json:"mode"` // "light", "thorough"
-	Wave     int       `json:"wave,omitempty"`
-	Passed   bool      `json:"passed"`
-	Score    float64   `json:"score"`
-	Experts  []string  `json:"experts,omitempty"`
+	event.ReviewEnded
 	Findings []Finding `json:"findings,omitempty"`
-	Reason   string    `json:"words,omitempty"` // the reason if there is no review
-	Cost     int64     `json:"cost,omitempty"`
 }
 
 // Finding is one problem that a reviewer reports.
 type Finding struct {
-	Severity string `json:"severity"`
+	counsel.Finding
 	Blocks   bool   `json:"blocks,omitempty"`
 	Location string `json:"place,omitempty"` // file and line
-	Text     string `json:"text"`
-	Evidence string `json:"evidence,omitempty"`
-	Fix      string `json:"fix,omitempty"`
-	Expert   string `json:"expert,omitempty"`
 	State    string `json:"state,omitempty"` // its resolution
 }
 
@@ -169,21 +128,17 @@ type Note struct {
 // wavex process works at the run.
 func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Run {
 	sum := report.Of(s, events).At(now, alive)
-	r := &Run{Now: unixMilli(now), ID: textfmt.Line(sum.Run), Name: textfmt.Line(sum.Name),
-		Plan:  textfmt.Line(strings.TrimPrefix(sum.Plan, s.Config.Dir+"/")),
-		Agent: sum.Agent, Status: sum.Status, Reason: textfmt.Line(sum.Reason), Resume: textfmt.Line(sum.Resume),
-		ResumeAt: unixMilli(sum.ResumeAt),
-		Cost:     int64(sum.Cost), CounselCost: int64(sum.CounselCost), Notional: sum.Notional, Iterations: sum.Iterations,
-		Tokens: tokenCounts(sum.Usage), Waves: sum.Waves, CurrentWave: sum.Wave}
-	if sum.Limit == "" { // at a limit the advice is a flag, and part of Resume
-		r.Advice = textfmt.Line(sum.Advice)
+	r := &Run{Summary: sum, Now: unixMilli(now), Cost: sum.Cost, CounselCost: sum.CounselCost}
+	r.Plan = strings.TrimPrefix(sum.Plan, s.Config.Dir+"/")
+	r.Groups, r.Summary.Tasks = nil, nil // they are in Lists and Tasks
+	if sum.Limit != "" {                 // the advice is a flag, and part of Resume
+		r.Advice = ""
 	}
 	if s.PauseUntil.After(now) && s.Ended == nil {
 		r.PausedUntil = unixMilli(s.PauseUntil)
 	}
 	if !sum.Limits.NoUSD {
-		b := int64(sum.Limits.USD)
-		r.Budget = &b
+		r.Budget = &sum.Limits.USD
 	}
 	if !sum.Limits.NoIterations {
 		r.MaxIter = &sum.Limits.Iterations
@@ -193,10 +148,10 @@ func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Ru
 		r.Verdict, r.Risks = v.Word, v.Risks
 	}
 	for i, c := range report.Criteria(s) {
-		out := Criterion{Text: textfmt.Line(c.Text), Met: c.Met}
+		out := Criterion{Text: c.Text, Met: c.Met}
 		if i < len(s.Criteria) { // else it is the criterion that stands for having none
 			out.By, out.Evidence, out.Check = c.Verification, textfmt.Multiline(s.Criteria[i].Evidence, maxOutput),
-				textfmt.Line(s.Criteria[i].Check)
+				s.Criteria[i].Check
 		}
 		r.Criteria = append(r.Criteria, out)
 	}
@@ -233,33 +188,29 @@ func (r *Run) addOutputs(tasks []report.Task) {
 		_, output := tasks[i].Failure()
 		lines := strings.Split(strings.TrimSpace(textfmt.Multiline(output, maxOutput)), "\n")
 		text := strings.Join(lines[max(0, len(lines)-maxFailureLines):], "\n")
-		r.Tasks[i].Output = text[max(0, len(text)-maxFailureBytes):]
+		r.Tasks[i].Tail = text[max(0, len(text)-maxFailureBytes):]
 	}
 }
 
 func newTask(s *scheduler.State, t *report.Task, i int) Task {
 	p := &s.Plan.Tasks[i]
-	out := Task{ID: textfmt.Line(t.ID), List: textfmt.Line(t.Group), Subject: textfmt.Line(t.Subject), Wave: t.Wave,
-		Status: string(t.Status), Outcome: string(t.Outcome),
-		Reason: textfmt.Fit(t.Reason, 400, false), Known: textfmt.Fit(report.Known(t.Shown), 400, false),
-		Command: p.Command != "", Attempts: t.Attempts, Panels: t.Panels,
-		Cost: int64(t.Cost), Counsel: int64(t.CounselCost), Tokens: tokenCounts(t.Usage), Took: t.Duration.Milliseconds()}
+	out := Task{Task: *t, Known: textfmt.Fit(report.Known(t.Shown), 400, false), Command: p.Command != "", Cost: t.Cost,
+		Counsel: t.CounselCost, Took: t.Duration.Milliseconds()}
+	out.Reason, out.Output, out.History = textfmt.Fit(t.Reason, 400, false), nil, nil
 	if t.Earlier != "" {
-		out.Reason = "up to date: completed by run " + textfmt.Line(t.Earlier)
+		out.Reason = "up to date: completed by run " + t.Earlier
 	}
 	for _, b := range s.Plan.Graph.Blockers(i) {
 		out.Blockers = append(out.Blockers, int(b))
 	}
 	for _, f := range p.Files[:min(len(p.Files), 20)] {
-		out.Files = append(out.Files, textfmt.Line(f.Path))
+		out.Files = append(out.Files, f.Path)
 	}
 	return out
 }
 
 func newList(s *scheduler.State, g report.Group) List {
-	l := List{ID: textfmt.Line(g.ID), From: textfmt.Line(g.List), Known: g.Known, Most: g.MaxItems, Items: g.Items,
-		Completed: g.Completed, Verified: g.Verified, Running: g.Running, Failed: g.Failed - g.Blocked, Blocked: g.Blocked,
-		Waiting: g.Waiting, Cost: int64(g.Cost)}
+	l := List{Group: g, From: g.List, Most: g.MaxItems, Failed: g.Failed - g.Blocked, Cost: g.Cost}
 	if g.Known {
 		return l
 	}
@@ -271,21 +222,16 @@ func newList(s *scheduler.State, g report.Group) List {
 }
 
 func newReview(b event.ReviewEnded) Review {
-	v := b.Review
-	out := Review{Number: b.N, Mode: string(b.Mode), Wave: b.Wave, Passed: b.Passed, Score: v.Score,
-		Experts: nonEmptyLines(v.Experts), Reason: textfmt.Line(cmp.Or(v.Error, v.Nothing)), Cost: int64(v.Cost)}
-	for _, f := range v.Findings {
-		g := Finding{Severity: textfmt.Line(string(f.Severity)), Blocks: f.Blocks(), Location: textfmt.Line(f.File),
-			Text:     textfmt.Multiline(f.Text, maxOutput),
-			Evidence: textfmt.Multiline(f.Evidence, maxOutput), Fix: textfmt.Multiline(f.Fix, maxOutput),
-			Expert: textfmt.Line(f.Expert),
-			State:  textfmt.Line(f.Resolution)}
+	out := Review{ReviewEnded: b}
+	out.Review.Findings = nil // they are in Findings
+	for _, f := range b.Review.Findings {
+		g := Finding{Finding: f, Blocks: f.Blocks(), Location: f.File, State: f.Resolution}
 		if f.Line > 0 {
 			g.Location += fmt.Sprintf(":%d", f.Line)
 		}
 		switch {
 		case f.Refuted != "":
-			g.State = "refuted: " + textfmt.Line(f.Refuted)
+			g.State = "refuted: " + f.Refuted
 		case f.Confirmed && g.State == "":
 			g.State = "confirmed"
 		}
@@ -312,10 +258,6 @@ func (r *Run) markCriticalPath(s *scheduler.State) {
 	}
 }
 
-func tokenCounts(u runner.Usage) [4]int64 {
-	return [4]int64{u.Input, u.Output, u.CacheRead, u.CacheWrite}
-}
-
 // unixMilli returns a time in the page's units; 0 for the zero time.
 func unixMilli(t time.Time) int64 {
 	if t.IsZero() {
@@ -331,14 +273,6 @@ func (d *Activity) Update(last string, at time.Time, worker string) {
 
 // maxOutput bounds the text of an output, in bytes.
 const maxOutput = 8 << 10
-
-func nonEmptyLines(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = textfmt.Line(s)
-	}
-	return out
-}
 
 // Span is a piece of the timeline.
 type Span struct {

@@ -67,7 +67,7 @@ function drawPanel(i, d, moved) {
   const title = h("h2", { id: "panel-title", tabindex: -1 }, t.subject || t.id);
   const waiting = run.tasks.flatMap((other, k) => (other.on || []).includes(i) ? [k] : []);
   const fact = (name, value, wide) => value !== null && value !== undefined && value !== "" && (!Array.isArray(value) || value.length) ? h("div", { class: wide ? "full" : "" }, h("dt", {}, name), h("dd", { class: wide ? "wide" : "" }, value)) : null;
-  const [inn, out, read, write] = t.tokens || [0, 0, 0, 0];
+  const { input: inn = 0, output: out = 0, cache_read: read = 0, cache_write: write = 0 } = t.tokens || {};
   const body = [
     h("header", {}, h("div", { class: "idline" }, h("span", { class: "mono" }, t.id), badge(t.status), t.known ? h("span", { class: "muted" }, t.known) : null),
       h("div", { class: "buttons" }, h("button", { type: "button", class: "icon", "aria-label": "Previous task", title: "Previous (k)", on: { click: () => neighbour(-1) } }, "↑"),
@@ -94,29 +94,29 @@ const fold = (key, name, ...kids) => h("details", { class: "fold", "data-k": key
 const why = { first: "first try", retry: "retry", continue: "more money for the same work", again: "once more, not its fault" };
 
 function attempt(a, last) {
-  const k = "a" + a.n, parts = [];
-  const facts = [why[a.why] || a.why, a.advised && "with counsel's advice", a.resumed && "in the same session"].filter(Boolean).join(", ");
-  const sum = [a.took ? took(a.took) : "", a.cost ? money(a.cost) + (a.cap ? " of at most " + money(a.cap) : "") : "", a.turns ? plural(a.turns, "turn") : "", total(a.tokens) ? count(total(a.tokens)) + " tokens" : "", a.free ? "no iteration" : ""].filter(Boolean).join(" · ");
-  if (a.reason && a.outcome !== "done") parts.push(h("p", { class: "prose " }, a.reason));
-  if (a.violated) parts.push(list("What must not become true, and did", a.violated));
+  const k = "a" + a.attempt, parts = [], end = a.end, r = end ? end.result : {}, detail = a.reopened ? a.reopened.result.detail : r.detail;
+  const facts = [why[a.why] || a.why, a.advised && "with counsel's advice", a.resume && "in the same session"].filter(Boolean).join(", ");
+  const sum = [r.duration ? took(r.duration / 1e6) : "", r.cost ? money(r.cost) + (a.cap ? " of at most " + money(a.cap) : "") : "", r.turns ? plural(r.turns, "turn") : "", total(r.usage) ? count(total(r.usage)) + " tokens" : "", end && !end.charged ? "no iteration" : ""].filter(Boolean).join(" · ");
+  if (r.reason && r.outcome !== "done") parts.push(h("p", { class: "prose " }, r.reason));
+  if (r.violated) parts.push(list("What must not become true, and did", r.violated));
   if (a.refusals) parts.push(list("Denied by the policy", a.refusals));
-  if (a.denials) parts.push(list("Refused; the rules that would allow it", a.denials));
-  if (a.escaped && !a.open) parts.push(h("p", { class: "st-failed badge" }, "Something the attempt started was alive after it."));
-  if (a.checks) {
-    parts.push(h("div", {}, h("h4", {}, `Checks ${a.checks.filter((c) => c.passed).length}/${a.checks.length}`), h("ul", { class: "checks" }, a.checks.map((c) => h("li", {},
+  if (r.denials) parts.push(list("Refused; the rules that would allow it", r.denials.map((d) => d.rule)));
+  if (end && !r.contained) parts.push(h("p", { class: "st-failed badge" }, "Something the attempt started was alive after it."));
+  if (r.checks) {
+    parts.push(h("div", {}, h("h4", {}, `Checks ${r.checks.filter((c) => c.passed).length}/${r.checks.length}`), h("ul", { class: "checks" }, r.checks.map((c) => h("li", {},
       h("span", { class: "badge " + (c.passed ? "st-done" : "st-failed") }, sign(c.passed ? "✓" : "✕"), c.passed ? "passed" : "failed"), h("code", {}, c.check),
-      h("span", { class: "muted" }, [c.took ? "  " + took(c.took) : "", c.reason ? "  " + c.reason : ""].join("")), c.output && !c.passed ? h("pre", { tabindex: 0 }, c.output) : null)))));
+      h("span", { class: "muted" }, [c.duration >= 1e6 ? "  " + took(c.duration / 1e6) : "", c.reason ? "  " + c.reason : ""].join("")), c.output && !c.passed ? h("pre", { tabindex: 0 }, c.output) : null)))));
   }
-  if (a.detail && !(a.checks || []).some((c) => !c.passed && c.output)) parts.push(h("div", {}, h("h4", {}, "Detail"), h("pre", { class: "wrap", tabindex: 0 }, a.detail)));
-  if (a.report) parts.push(h("div", {}, h("h4", {}, "The agent's report, in its own words"), h("div", { class: "words" }, a.report.map(markup))));
+  if (detail && !(r.checks || []).some((c) => !c.passed && c.output)) parts.push(h("div", {}, h("h4", {}, "Detail"), h("pre", { class: "wrap", tabindex: 0 }, detail)));
+  if (a.words) parts.push(h("div", {}, h("h4", {}, "The agent's report, in its own words"), h("div", { class: "words" }, a.words.map(markup))));
   if (a.output) parts.push(h("div", {}, h("h4", {}, "Output"), h("pre", { tabindex: 0 }, a.output)));
   if (a.steps) parts.push(fold(k + "steps", "What the agent said and did, and its edits as its tools tell them", h("ol", { class: "steps" }, a.steps.map((x) => h("li", { class: (x.s ? "inner " : "") + (x.f ? "st-failed" : "") },
     x.e ? diff(x.x) : x.k === "tool" ? h("code", {}, x.x) : x.k === "answer" ? h("pre", { class: "wrap", tabindex: 0 }, x.x) : h("p", { class: "prose" }, x.x))))));
   if (a.prompt) parts.push(fold(k + "prompt", "Prompt", h("pre", { class: "wrap", tabindex: 0 }, a.prompt)));
-  if (a.session || a.version || a.worker) parts.push(h("p", { class: "muted" }, [a.worker && "on " + a.worker, a.version && "claude " + a.version, a.session && "session " + a.session, a.priced && "cost from the " + a.priced].filter(Boolean).join(" · ")));
+  if (r.session || r.claude_version || r.worker) parts.push(h("p", { class: "muted" }, [r.worker && "on " + r.worker, r.claude_version && "claude " + r.claude_version, r.session && "session " + r.session, r.priced && "cost from the " + r.priced].filter(Boolean).join(" · ")));
   if (a.note) parts.push(h("p", { class: "muted" }, "Then: " + a.note));
   for (const c of a.counsel || []) parts.push(counsel(c));
-  return h("details", { class: "attempt", open: last, "data-k": k }, h("summary", {}, h("b", {}, "Attempt " + a.n), outcomes(a.open ? "" : a.outcome), h("span", { class: "muted" }, facts), sum && h("span", { class: "muted" }, sum)),
+  return h("details", { class: "attempt", open: last, "data-k": k }, h("summary", {}, h("b", {}, "Attempt " + a.attempt), outcomes(r.outcome || ""), h("span", { class: "muted" }, facts), sum && h("span", { class: "muted" }, sum)),
     h("div", { class: "in" }, h("p", { class: "muted" }, "Started " + local(a.started)), parts));
 }
 
@@ -131,12 +131,13 @@ function markup(m) {
 
 const list = (name, items) => h("div", {}, h("h4", {}, name), h("ul", {}, items.map((x) => h("li", {}, h("code", {}, x)))));
 
-function counsel(c) {
-  if (c.unavailable) return h("div", { class: "panelbox" }, h("h4", {}, "Counsel"), h("p", {}, c.unavailable));
-  return h("div", { class: "panelbox" }, h("h4", {}, `Counsel ${c.n}: ${c.action || "retry"}, agreement ${Math.round(100 * c.agreement)} %${c.tradeoff ? ", a genuine tradeoff" : ""}, ${money(c.cost)}`),
+function counsel(panel) {
+  const c = panel.verdict, none = panel.skipped ? "no panel was asked: " + panel.skipped : c.unavailable;
+  if (none) return h("div", { class: "panelbox" }, h("h4", {}, "Counsel"), h("p", {}, none));
+  return h("div", { class: "panelbox" }, h("h4", {}, `Counsel ${panel.panel}: ${c.action || "retry"}, agreement ${Math.round(100 * (c.agreement || 0))} %${c.tradeoff ? ", a genuine tradeoff" : ""}, ${money(c.cost)}`),
     c.analysis && h("p", { class: "prose" }, c.analysis), c.fix && h("p", { class: "prose" }, h("b", {}, "Advice: "), c.fix),
     (c.dissent || []).map((x) => h("p", { class: "muted" }, "Dissent: " + x)),
-    (c.opinions || []).length ? fold("c" + c.n, plural(c.opinions.length, "opinion"), c.opinions.map((o) => h("div", { class: "opinion" }, h("b", {}, o.expert),
+    (c.opinions || []).length ? fold("c" + panel.panel, plural(c.opinions.length, "opinion"), c.opinions.map((o) => h("div", { class: "opinion" }, h("b", {}, o.expert),
       o.unavailable ? h("p", { class: "muted" }, "no answer: " + o.unavailable) : [h("span", { class: "muted" }, `  ${o.action}, confidence ${Math.round(100 * o.confidence)} %`), h("p", { class: "prose" }, o.diagnosis), h("p", { class: "prose" }, o.approach), o.falsifier && h("p", { class: "muted" }, "Wrong if: " + o.falsifier)]))) : null);
 }
 

@@ -5,11 +5,11 @@ const unfolded = new Set();
 function lists() {
   if (!run.byList) {
     run.byList = new Map((run.lists || []).map((l) => [l.id, Object.assign(l, { tasks: [] })]));
-    run.tasks.forEach((t, i) => { if (t.list) run.byList.get(t.list).tasks.push(i); });
+    run.tasks.forEach((t, i) => { if (t.group) run.byList.get(t.group).tasks.push(i); });
   }
   return run.byList;
 }
-const listOf = (i) => lists().get(run.tasks[i].list);
+const listOf = (i) => lists().get(run.tasks[i].group);
 
 function listStatus(l) {
   if (l.failed) return "failed";

@@ -20,13 +20,13 @@ function drawVerdict() {
   for (const t of run.tasks) c[t.status] = (c[t.status] || 0) + 1;
   const present = Object.keys(statuses).filter((k) => c[k]);
   const onTokens = total(run.tokens);
-  $("crumb").textContent = run.name || run.id;
-  document.title = `${word}: ${run.name || run.id} · wavex`;
+  $("crumb").textContent = run.name || run.run;
+  document.title = `${word}: ${run.name || run.run} · wavex`;
   $("verdict").className = cls(run.status);
   $("verdict").replaceChildren(
     h("div", { class: "hero" },
       h("div", {},
-        h("p", { class: "eyebrow" }, h("span", {}, "Run ", h("span", { class: "mono" }, run.id)), run.plan && h("span", {}, run.plan), h("span", {}, run.agent === "rehearse" ? "rehearsal: costs and tokens are made up" : run.agent)),
+        h("p", { class: "eyebrow" }, h("span", {}, "Run ", h("span", { class: "mono" }, run.run)), run.plan && h("span", {}, run.plan), h("span", {}, run.agent === "rehearse" ? "rehearsal: costs and tokens are made up" : run.agent)),
         h("h1", { id: "verdict-title", class: (run.name || "").length > 36 ? "long" : "" }, sign(mark), h("span", { class: "word" }, word), run.name ? ": " + run.name : ""),
         h("p", { class: "lead" }, lead()),
         run.verdict && h("p", { class: "lead" }, "Verdict: " + run.verdict),
@@ -40,7 +40,7 @@ function drawVerdict() {
         tile("Tasks", `${c.completed || 0}/${run.tasks.length}`, plural(run.waves, "wave")),
         tile("Time", took(time), run.sessions.length > 1 ? plural(run.sessions.length, "session") : run.sessions.length ? `${local(run.sessions[0][0]).slice(0, 16)} ${zone(run.sessions[0][0])}` : ""),
         tile("Iterations", String(run.iterations), run.max_iterations === null ? "no limit" : "of " + run.max_iterations),
-        tile("Tokens", count(onTokens), onTokens ? count(run.tokens[1]) + " written" : ""),
+        tile("Tokens", count(onTokens), onTokens ? count(run.tokens.output || 0) + " written" : ""),
         tile("Counsel", money(run.counsel_cost || 0), plural(run.tasks.reduce((n, t) => n + (t.panels || 0), 0), "panel")))),
     h("div", { class: "share", "aria-hidden": "true" }, present.map((k) => h("i", { class: cls(k), css: { "flex-grow": c[k] } }))),
     h("div", { class: "chips", role: "group", "aria-label": "Tasks by status; each filters the table" }, present.map((k) => {
@@ -59,7 +59,7 @@ function drawFailures() {
   $("failures").replaceChildren(heading("failures", "Failures", `${plural(failed.length, "task")} failed.`), ...shown.map(([t, i]) => h("article", { class: "failure st-failed" },
     h("h3", {}, h("button", { type: "button", class: "linkish mono", on: { click: () => open(i) } }, t.id), " ", t.subject),
     t.reason && h("p", { class: "prose" }, t.reason),
-    t.output && h("pre", { tabindex: 0 }, t.output),
+    t.tail && h("pre", { tabindex: 0 }, t.tail),
     h("p", { class: "muted" }, "All of it: ", h("code", {}, "wavex logs " + (/^[\w.-]+$/.test(t.id) ? t.id : `'${t.id.replaceAll("'", "'\\''")}'`))))),
     failed.length > shown.length ? h("p", { class: "muted" }, `and ${failed.length - shown.length} more: `, h("a", { href: "#tasks" }, "all tasks")) : "");
 }
@@ -69,8 +69,8 @@ function drawReviews() {
   $("reviews").hidden = $("nav-reviews").hidden = !list.length;
   $("reviews").replaceChildren(heading("reviews", "Reviews", ""), ...list.map((r) => h("div", { class: "review" },
     h("h3", {}, r.mode + (r.wave ? ", wave " + r.wave : "") + ": ", h("span", { class: "badge " + (r.passed ? "st-done" : "st-failed") }, sign(r.passed ? "✓" : "✕"), r.passed ? "passed" : "not passed"),
-      h("span", { class: "muted" }, (r.score ? `  score ${r.score.toFixed(1)} of 10` : "") + (r.cost ? "  " + money(r.cost) : "") + (r.experts ? "  " + r.experts.join(", ") : ""))),
-    r.words && h("p", { class: "muted" }, r.words),
+      h("span", { class: "muted" }, (r.review.score ? `  score ${r.review.score.toFixed(1)} of 10` : "") + (r.review.cost ? "  " + money(r.review.cost) : "") + (r.review.experts ? "  " + r.review.experts.join(", ") : ""))),
+    h("p", { class: "muted" }, r.review.error || r.review.nothing || ""),
     (r.findings || []).map((f) => { const [m, c] = word[f.severity] || ["·", "st-pending"]; return h("div", { class: "finding " + c },
       h("p", {}, h("span", { class: "badge" }, sign(m), f.severity.toLowerCase()), h("span", { class: "muted" }, "  " + [f.place, f.expert, f.blocks ? "keeps the run from completing" : "", f.state].filter(Boolean).join(" · "))),
       h("p", { class: "prose" }, f.text), f.fix && h("p", { class: "prose" }, h("b", {}, "Fix: "), f.fix), f.evidence && h("details", { class: "fold" }, h("summary", {}, "Evidence"), h("pre", { class: "wrap", tabindex: 0 }, f.evidence))); }))));

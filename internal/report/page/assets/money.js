@@ -66,9 +66,9 @@ function spenders() {
 }
 
 function tokenShare() {
-  const all = total(run.tokens), names = ["input", "output", "cache read", "cache write"];
+  const all = total(run.tokens), names = ["input", "output", "cache_read", "cache_write"], tokens = names.map((k) => run.tokens[k] || 0);
   if (!all) return null;
   return h("figure", { css: { "margin-top": "1.4rem" } }, h("figcaption", {}, h("h3", {}, "Tokens"), h("span", { class: "muted" }, count(all) + " in attempts")),
-    h("div", { class: "tok", "aria-hidden": "true" }, run.tokens.map((n, k) => n ? h("i", { class: "t" + k, css: { "flex-grow": n } }) : null)),
-    h("div", { class: "key", css: { "margin-top": 0 } }, run.tokens.map((n, k) => n ? h("span", {}, h("i", { class: "t" + k }), names[k] + " " + count(n)) : null)));
+    h("div", { class: "tok", "aria-hidden": "true" }, tokens.map((n, k) => n ? h("i", { class: "t" + k, css: { "flex-grow": n } }) : null)),
+    h("div", { class: "key", css: { "margin-top": 0 } }, tokens.map((n, k) => n ? h("span", {}, h("i", { class: "t" + k }), names[k].replace("_", " ") + " " + count(n)) : null)));
 }

@@ -16,7 +16,7 @@ function money(micro) {
 const limitOf = (micro) => "$" + String(+(micro / 1e6).toFixed(4));
 // Money beside its limit (null: none): it is not rounded to the limit.
 const spentOf = (micro, limit) => micro && limit !== null && micro !== limit && Math.round(micro / 1e4) === Math.round(limit / 1e4) ? "$" + (micro / 1e6).toFixed(4) : money(micro);
-const total = (tokens) => tokens ? tokens.reduce((a, b) => a + b, 0) : 0;
+const total = (tokens) => Object.values(tokens || {}).reduce((a, b) => a + b, 0);
 function count(n) {
   if (n < 1000) return String(n);
   if (n < 999950) return (n / 1e3).toFixed(1).replace(".0", "") + "k";
