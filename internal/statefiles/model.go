@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/scheduler"
 )
@@ -14,18 +15,18 @@ import (
 // This file holds a copy of the state for the projections, because the scheduler's goroutine owns
 // the state itself. It knows events and states, and no files.
 
-// model is a copy of the part of a state that the projections need. Slices in it are replaced and
-// never written to, so a shallow copy with cloned rows is a snapshot.
+// model is a copy of the part of a state that the projections need. Slices in it and the plan are replaced and
+// never written to, so a shallow copy with cloned tasks is a snapshot.
 type model struct {
 	at    time.Time // of the last event
 	seq   int64
-	rows  []taskRow
-	steps []string // names of the rows
+	tasks []scheduler.Task // of which the projections read the numbers and words only
+	steps []string         // names of the tasks
 
-	run, name, request string
-	origin             *event.Origin // the request that was scored; nil: none
-	plan               string        // path of the plan file, as the journal has it
-	barriers           bool          // waves have barriers between them
+	config event.Config
+	origin *event.Origin // the request that was scored; nil: none
+	plan   *plan.Plan
+	path   string // of the plan file, as the journal has it
 
 	report.Figures
 	counts     event.Counts
@@ -36,19 +37,6 @@ type model struct {
 	exitSignal bool // the exit signal
 	stop       *event.Stop
 	ended      *event.RunEnded
-}
-
-// taskRow is one task.
-type taskRow struct {
-	id, subject string
-	blockers    []int32
-	status      event.Status
-	wave        int
-	attempts    int
-	tries       int
-	stuck       int
-	panels      int
-	root        string
 }
 
 // newModel returns the book of a state.
@@ -64,7 +52,7 @@ func newModel(s *scheduler.State) *model {
 func (b *model) update(e event.Event, s *scheduler.State) {
 	b.updateRun(s)
 	ids, known := affectedTasks(e.Body)
-	if !known || len(b.rows) != len(s.Tasks) {
+	if !known || len(b.tasks) != len(s.Tasks) {
 		b.updateTasks(s)
 		return
 	}
@@ -73,17 +61,16 @@ func (b *model) update(e event.Event, s *scheduler.State) {
 	}
 	for _, id := range ids {
 		if i, ok := s.Index(id); ok {
-			b.rows[i].update(s, i)
+			b.tasks[i] = s.Tasks[i]
 		}
 	}
 }
 
 func (b *model) updateRun(s *scheduler.State) {
-	b.at, b.seq, b.plan = s.Time.UTC(), s.Seq, s.PlanPath
+	b.at, b.seq = s.Time.UTC(), s.Seq
 	b.errors = s.Errors()
-	b.origin = s.Origin
-	b.run, b.name, b.request = s.Config.Run, s.Plan.Name, s.Plan.Request
-	b.barriers = s.Config.Schedule != event.Eager
+	b.config, b.origin = s.Config, s.Origin
+	b.plan, b.path = s.Plan, s.PlanPath
 	b.Figures = report.FiguresOf(s)
 	b.counts, b.breaker = s.Counts, breaker{s.UnmetStreak, strings.Join(s.Unmet, "; ")}
 	b.exitSignal = report.Complete(s)
@@ -92,27 +79,13 @@ func (b *model) updateRun(s *scheduler.State) {
 
 func (b *model) updateTasks(s *scheduler.State) {
 	b.criteria, b.reviews = report.Criteria(s), reviewsOf(s)
-	b.rows = make([]taskRow, len(s.Tasks))
-	for i := range s.Tasks {
-		t := &s.Plan.Tasks[i]
-		b.rows[i] = taskRow{id: t.ID, subject: cmp.Or(t.Title(), t.ID), blockers: s.Plan.Graph.Blockers(i)}
-		b.rows[i].update(s, i)
-	}
-	b.steps = stepNames(b.rows)
-}
-
-func (r *taskRow) update(s *scheduler.State, i int) {
-	t := &s.Tasks[i]
-	r.status, r.wave = t.Status, t.Wave
-	r.attempts, r.tries = t.Attempts, t.Tries
-	r.stuck, r.panels = t.Stuck, t.Panels
-	r.root = t.RootCause
+	b.tasks, b.steps = slices.Clone(s.Tasks), stepNames(s.Plan)
 }
 
 // snapshot returns a copy that later updates do not change.
 func (b *model) snapshot() *model {
 	c := *b
-	c.rows = slices.Clone(b.rows)
+	c.tasks = slices.Clone(b.tasks)
 	return &c
 }
 
@@ -157,4 +130,4 @@ func (b *model) linearStatus() string {
 }
 
 // goal returns the request, or the closest text to it.
-func (b *model) goal() string { return cmp.Or(b.request, b.name, b.plan) }
+func (b *model) goal() string { return cmp.Or(b.plan.Request, b.plan.Name, b.path) }

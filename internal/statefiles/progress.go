@@ -20,7 +20,7 @@ func (b *model) progress() []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# Loop Progress: %s\n\n", textfmt.Line(b.goal()))
 	wave := fmt.Sprintf("Wave %d of %d", b.Wave, b.Waves)
-	if !b.barriers { // there is no open wave
+	if b.config.Schedule == event.Eager { // there is no open wave
 		wave = fmt.Sprintf("%d waves, without barriers", b.Waves)
 	}
 	fmt.Fprintf(&out, "**Status:** %s | Iteration %d | Cost: %s\n", wave, b.Iterations, b.MoneyText())
@@ -35,16 +35,16 @@ func (b *model) progress() []byte {
 	b.section(&out, "❌ Failed", " ", event.Failed)
 	b.section(&out, "⛔ Blocked", " ", event.Blocked)
 	stuck, panels := 0, 0
-	for i := range b.rows {
-		stuck += b.rows[i].stuck
-		panels += b.rows[i].panels
+	for i := range b.tasks {
+		stuck += b.tasks[i].Stuck
+		panels += b.tasks[i].Panels
 	}
 	counsel := "No"
 	if panels > 0 {
 		counsel = "Yes"
 	}
 	fmt.Fprintf(&out, "\n## 📊 Metrics\n- Tasks: %d/%d complete\n- Stuck count: %d\n- Counsel consulted: %s\n",
-		b.counts.Completed, len(b.rows), stuck, counsel)
+		b.counts.Completed, len(b.tasks), stuck, counsel)
 	return []byte(out.String())
 }
 
@@ -60,17 +60,18 @@ func reasonSuffix(reason string) string {
 func (b *model) section(out *strings.Builder, title, mark string, statuses ...event.Status) {
 	first, last, n := 0, 0, 0
 	var list strings.Builder
-	for i := range b.rows {
-		r := &b.rows[i]
-		if !slices.Contains(statuses, r.status) {
+	for i := range b.tasks {
+		t := &b.tasks[i]
+		if !slices.Contains(statuses, t.Status) {
 			continue
 		}
-		if first == 0 || r.wave < first {
-			first = r.wave
+		if first == 0 || t.Wave < first {
+			first = t.Wave
 		}
-		last = max(last, r.wave)
+		last = max(last, t.Wave)
 		if n++; n <= maxListed {
-			fmt.Fprintf(&list, "- [%s] %s: %s%s\n", mark, textfmt.Line(report.DisplayID(r.id)), textfmt.Line(r.subject),
+			p := &b.plan.Tasks[i]
+			fmt.Fprintf(&list, "- [%s] %s: %s%s\n", mark, textfmt.Line(report.DisplayID(p.ID)), textfmt.Line(stepName(p)),
 				b.taskNote(i))
 		}
 	}
@@ -92,11 +93,11 @@ func (b *model) section(out *strings.Builder, title, mark string, statuses ...ev
 
 // taskNote returns the text after the subject in a task's line.
 func (b *model) taskNote(i int) string {
-	r := &b.rows[i]
-	switch r.status {
+	t := &b.tasks[i]
+	switch t.Status {
 	case event.InProgress:
-		if r.tries > 1 {
-			return fmt.Sprintf(" (assigned to subagent, try %d)", r.tries)
+		if t.Tries > 1 {
+			return fmt.Sprintf(" (assigned to subagent, try %d)", t.Tries)
 		}
 		return " (assigned to subagent)"
 	case event.Advising:
@@ -104,14 +105,14 @@ func (b *model) taskNote(i int) string {
 	case event.Verified:
 		return " (verified, to be checked with the others)"
 	case event.Blocked:
-		if r.root != "" {
-			return fmt.Sprintf(" (blocked by %s)", textfmt.Line(report.DisplayID(r.root)))
+		if t.RootCause != "" {
+			return fmt.Sprintf(" (blocked by %s)", textfmt.Line(report.DisplayID(t.RootCause)))
 		}
 	}
 	switch waits := b.openBlockers(i); {
 	case len(waits) > 0:
 		return fmt.Sprintf(" (blocked by %s)", textfmt.Line(textfmt.FirstOf(waits, 5, 0)))
-	case r.status == event.Pending && r.tries > 0:
+	case t.Status == event.Pending && t.Tries > 0:
 		return " (to be tried again)"
 	}
 	return ""

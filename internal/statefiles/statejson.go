@@ -1,6 +1,7 @@
 package statefiles
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 )
@@ -75,7 +77,7 @@ func (b *model) mergeLinear(old []byte) ([]byte, error) {
 		w.Status = append(w.Status, namedValue{c.Text, criterion{c.Met, c.Verification}})
 	}
 	for i, step := range w.Steps {
-		if b.rows[i].status == event.Completed {
+		if b.tasks[i].Status == event.Completed {
 			w.Completed = append(w.Completed, step)
 		} else {
 			w.Remaining = append(w.Remaining, step)
@@ -88,20 +90,22 @@ func (b *model) mergeLinear(old []byte) ([]byte, error) {
 	return mergeShared(old, textfmt.JSON(ours), nil, "circuitBreaker")
 }
 
+// stepName returns the subject of a task, which may not be unique.
+func stepName(t *plan.Task) string { return cmp.Or(t.Title(), t.ID) }
+
 // stepNames returns the names of the tasks: their subjects, with their ids where a subject is not
 // unique, because steps are identified by their text alone.
-func stepNames(rows []taskRow) []string {
-	seen := make(map[string]int, len(rows))
-	for i := range rows {
-		seen[rows[i].subject]++
+func stepNames(p *plan.Plan) []string {
+	seen := make(map[string]int, len(p.Tasks))
+	for i := range p.Tasks {
+		seen[stepName(&p.Tasks[i])]++
 	}
-	out := make([]string, len(rows))
-	used := make(map[string]bool, len(rows))
-	for i := range rows {
-		r := &rows[i]
-		step := r.subject
+	out := make([]string, len(p.Tasks))
+	used := make(map[string]bool, len(p.Tasks))
+	for i := range p.Tasks {
+		step := stepName(&p.Tasks[i])
 		if seen[step] > 1 {
-			step = fmt.Sprintf("%s: %s", report.DisplayID(r.id), step)
+			step = fmt.Sprintf("%s: %s", report.DisplayID(p.Tasks[i].ID), step)
 		}
 		out[i] = report.Unique(used, step)
 	}

@@ -76,9 +76,9 @@ type taskState struct {
 func (b *model) mergeWorkflow(old []byte) ([]byte, error) {
 	w := workflow{Version: 1, Stage: b.Stage, Task: b.goal(), Started: b.Started.UTC(), Updated: b.at, Recall: []string{},
 		Reviews: b.reviews,
-		Wavex: extension{Run: b.run, Plan: b.plan, Name: b.name, Seq: b.seq, Status: event.RunRunning,
+		Wavex: extension{Run: b.config.Run, Plan: b.path, Name: b.plan.Name, Seq: b.seq, Status: event.RunRunning,
 			ExitSignal: b.exitSignal, Wave: b.Wave, Waves: b.Waves, Iteration: b.Iterations, CostUSD: b.Cost.Float(),
-			Notional: b.Notional, Counts: b.counts, Tasks: make([]taskState, len(b.rows))}}
+			Notional: b.Notional, Counts: b.counts, Tasks: make([]taskState, len(b.tasks))}}
 	if f := b.origin; f != nil {
 		w.SpecScore, w.FitScore = &f.SpecScore, &f.FitScore
 		w.Shape = &f.Shape
@@ -100,9 +100,9 @@ func (b *model) mergeWorkflow(old []byte) ([]byte, error) {
 		x.Status, x.ExitCode, x.Reason = e.Status, &e.ExitCode, e.Reason
 		x.Resume, x.ResumeAt = e.Resume, e.ResumeAt
 	}
-	for i := range b.rows {
-		r := &b.rows[i]
-		x.Tasks[i] = taskState{r.id, r.status, r.wave, r.attempts, r.stuck, r.panels, b.openBlockers(i)}
+	for i := range b.tasks {
+		t := &b.tasks[i]
+		x.Tasks[i] = taskState{b.plan.Tasks[i].ID, t.Status, t.Wave, t.Attempts, t.Stuck, t.Panels, b.openBlockers(i)}
 	}
 	ours, err := json.Marshal(w)
 	if err != nil {
@@ -132,15 +132,13 @@ func isShapeName(v json.RawMessage) bool {
 }
 
 // openBlockers returns the blockers of a waiting task that are not completed.
-func (b *model) openBlockers(i int) []string {
-	r := &b.rows[i]
-	if r.status != event.Pending && r.status != event.Blocked {
+func (b *model) openBlockers(i int) (ids []string) {
+	if status := b.tasks[i].Status; status != event.Pending && status != event.Blocked {
 		return nil
 	}
-	var ids []string
-	for _, j := range r.blockers {
-		if on := &b.rows[j]; on.status != event.Completed {
-			ids = append(ids, report.DisplayID(on.id))
+	for _, j := range b.plan.Graph.Blockers(i) {
+		if b.tasks[j].Status != event.Completed {
+			ids = append(ids, report.DisplayID(b.plan.Tasks[j].ID))
 		}
 	}
 	return ids
