@@ -103,7 +103,7 @@ func (g checkedGroup) String() string {
 }
 
 func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error {
-	p, diags, _, err := o.params.load(path, "")
+	p, diags, _, err := o.params.load(path, "", false)
 	if err != nil {
 		return err
 	}

@@ -155,7 +155,7 @@ func (r *invocation) load(ctx context.Context) error {
 	if err := planfile.CheckReopenable(o.planPath); err != nil {
 		return err
 	}
-	p, diags, given, err := o.params.load(o.planPath, ours)
+	p, diags, given, err := o.params.load(o.planPath, ours, false)
 	if err != nil {
 		return err
 	}

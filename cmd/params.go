@@ -10,7 +10,6 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/textfmt"
-	"wavex/internal/usererr"
 )
 
 // paramFlags are the flags with values for the parameters of a plan.
@@ -45,27 +44,15 @@ func (o *paramFlags) given() (given []plan.GivenParam, err error) {
 	return given, nil
 }
 
-// load reads a plan with the values of the flags, and returns these values. run is as in planfile.Load.
-func (o *paramFlags) load(path, run string) (*plan.Plan, []plan.Diagnostic, []plan.GivenParam, error) {
+// load reads a plan with the values of the flags, and returns these values. run is as in planfile.Load. If required is
+// true, each parameter must have a value.
+func (o *paramFlags) load(path, run string, required bool) (*plan.Plan, []plan.Diagnostic, []plan.GivenParam, error) {
 	given, err := o.given()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	p, diags, err := planfile.LoadWith(path, run, plan.ParamOptions{Given: given})
+	p, diags, err := planfile.LoadWith(path, run, plan.ParamOptions{Given: given, Required: required})
 	return p, diags, given, err
-}
-
-// loadAll reads a plan without a run, each of whose parameters must have a value.
-func (o *paramFlags) loadAll(path string) (*plan.Plan, error) {
-	given, err := o.given()
-	if err != nil {
-		return nil, err
-	}
-	p, diags, err := planfile.LoadWith(path, "", plan.ParamOptions{Given: given, Required: true})
-	if err == nil && p == nil {
-		err = usererr.Plan(diags)
-	}
-	return p, err
 }
 
 // isGiven reports whether the flags have values.

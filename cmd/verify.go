@@ -139,9 +139,14 @@ func openVerification(ctx context.Context, args []string, o *verifyOptions, std 
 	case len(args) == 0 || !errors.As(err, &none):
 		return nil, err
 	default:
-		if v.Plan, err = o.run.params.loadAll(args[0]); err != nil {
+		p, diags, _, err := o.run.params.load(args[0], "", true)
+		if err != nil {
 			return nil, err
 		}
+		if p == nil {
+			return nil, usererr.Plan(diags)
+		}
+		v.Plan = p
 		if v.Dir, err = projectOf(v.Plan); err != nil {
 			return nil, err
 		}
