@@ -220,8 +220,14 @@ func planSettings(p *plan.Plan) map[string]string {
 	if d := p.Defaults.PolicyAskTimeout; d > 0 {
 		v["policy-ask-timeout"] = d.String()
 	}
-	if n := p.Defaults.PolicyRepeat; n != nil {
-		v["policy-repeat"] = strconv.Itoa(*n)
+	for name, n := range map[string]*int{"policy-repeat": p.Defaults.PolicyRepeat, "max-retries": p.Defaults.MaxRetries,
+		"max-iterations": p.Budget.Iterations} {
+		if n != nil {
+			v[name] = strconv.Itoa(*n)
+		}
+	}
+	if n := p.Budget.Iterations; n != nil && *n == plan.NoIterations {
+		v["max-iterations"] = "unlimited"
 	}
 	dollars := func(d budget.USD) string { return strconv.FormatFloat(d.Float(), 'f', -1, 64) }
 	switch usd := p.Budget.USD; {
@@ -231,21 +237,11 @@ func planSettings(p *plan.Plan) map[string]string {
 	default:
 		v["budget"] = dollars(*usd)
 	}
-	switch n := p.Budget.Iterations; {
-	case n == nil:
-	case *n == plan.NoIterations:
-		v["max-iterations"] = "unlimited"
-	default:
-		v["max-iterations"] = strconv.Itoa(*n)
-	}
 	if p.Budget.Wave > 0 {
 		v["wave-budget"] = dollars(p.Budget.Wave)
 	}
 	if p.Budget.WallClock > 0 {
 		v["wall-clock"] = p.Budget.WallClock.String()
-	}
-	if n := p.Defaults.MaxRetries; n != nil {
-		v["max-retries"] = strconv.Itoa(*n)
 	}
 	if p.Parallel > 0 {
 		v["parallel"] = strconv.Itoa(p.Parallel)

@@ -40,9 +40,6 @@ const (
 	fromDefault     = "default"
 )
 
-// sources lists the sources of values, the first that counts first. The first is the command line.
-var sources = []string{"", fromEnvironment, fromPlan, fromProject, fromUser}
-
 // origin says where the value of a flag comes from.
 type origin struct {
 	source string
@@ -209,14 +206,13 @@ func (s *settings) readFile(source, path, dir, only string) error {
 	})
 }
 
-// apply sets each flag without a value of a source that counts before. find returns the values of a flag, or nil.
+// apply sets each flag that is not forced. find returns the values of a flag, or nil. The file of the user comes before
+// that of the project, whose values replace its own.
 func (s *settings) apply(find func(flag string) (origin, []string)) error {
 	var first error
 	s.flags.VisitAll(func(f *pflag.Flag) {
 		from, values := find(f.Name)
-		had, there := s.origins[f.Name]
-		if f.Changed || values == nil || first != nil ||
-			there && slices.Index(sources, had.source) <= slices.Index(sources, from.source) {
+		if s.forced(f.Name) || values == nil || first != nil {
 			return
 		}
 		s.origins[f.Name] = from
