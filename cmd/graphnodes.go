@@ -28,13 +28,15 @@ type graphNode struct {
 }
 
 // graphOf returns the nodes of a plan. run has the states of its tasks and may be nil. With all, each item is a node.
+// The lists that come with the run are nodes behind the tasks, between those that they wait for and those that wait for
+// them.
 func graphOf(p *plan.Plan, run *report.Summary, all bool) *graph {
 	wave, waves := p.Waves()
 	g := &graph{waves: waves}
-	at, groups := make([]int, len(p.Tasks)), map[string]int{}
+	at, lists := make([]int, len(p.Tasks)), map[string]int{} // the nodes of tasks and of lists
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
-		if k, ok := groups[t.Group]; ok {
+		if k, ok := lists[t.Group]; ok {
 			at[i] = k
 			continue
 		}
@@ -43,64 +45,47 @@ func graphOf(p *plan.Plan, run *report.Summary, all bool) *graph {
 		case t.Group != "" && !all:
 			one = groupNode(p, run, t.Group)
 			one.wave = wave[i]
-			groups[t.Group] = len(g.nodes)
+			lists[t.Group] = len(g.nodes)
 		case run != nil:
 			one.state, one.status = run.Tasks[i].StatusText(), run.Tasks[i].Status
 		}
 		at[i] = len(g.nodes)
 		g.nodes = append(g.nodes, one)
 	}
-	for i := range p.Tasks {
-		g.block(at[i], p.Graph.Blockers(i), at)
+	late := slices.DeleteFunc(slices.Clone(p.Groups), func(one plan.Group) bool { return one.Known })
+	for _, list := range late {
+		one, node := groupNode(p, run, list.ID), len(g.nodes)
+		one.wave, lists[list.ID] = 1, node
+		g.nodes = append(g.nodes, one)
+		for _, i := range p.ListBlockers(list.ID) {
+			g.block(node, at[i])
+		}
 	}
-	if slices.ContainsFunc(p.Groups, func(one plan.Group) bool { return !one.Known }) {
-		g.addUnknown(p, run, at)
+	for i := range p.Tasks {
+		for _, b := range p.Graph.Blockers(i) {
+			g.block(at[i], at[b])
+		}
+	}
+	for _, list := range late {
+		tasks, waiting := p.ListWaiters(list.ID)
+		for _, i := range tasks {
+			g.block(at[i], lists[list.ID])
+		}
+		for _, id := range waiting {
+			g.block(lists[id], lists[list.ID])
+		}
+	}
+	if len(late) > 0 {
+		g.deepen()
 	}
 	return g
 }
 
-// block adds tasks to the blockers of a node. at has the node of each task.
-func (g *graph) block(node int, tasks []int32, at []int) {
-	for _, b := range tasks {
-		g.add(node, at[b])
-	}
-}
-
-// add adds a blocker to a node.
-func (g *graph) add(node, blocker int) {
+// block adds a blocker to a node.
+func (g *graph) block(node, blocker int) {
 	if n := &g.nodes[node]; blocker != node && !slices.Contains(n.blockers, blocker) {
 		n.blockers = append(n.blockers, blocker)
 	}
-}
-
-// addUnknown adds the nodes of the lists that come with the run: behind the tasks that they wait for, and before those
-// that wait for them. at has the node of each task.
-func (g *graph) addUnknown(p *plan.Plan, run *report.Summary, at []int) {
-	lists := map[string]int{} // their nodes
-	for k := range p.Groups {
-		if id := p.Groups[k].ID; !p.Groups[k].Known {
-			one := groupNode(p, run, id)
-			one.wave, lists[id] = 1, len(g.nodes)
-			g.nodes = append(g.nodes, one)
-			for _, i := range p.ListBlockers(id) {
-				g.block(lists[id], []int32{int32(i)}, at)
-			}
-		}
-	}
-	for k := range p.Groups {
-		node, unknown := lists[p.Groups[k].ID]
-		if !unknown {
-			continue
-		}
-		tasks, waiting := p.ListWaiters(p.Groups[k].ID)
-		for _, i := range tasks {
-			g.add(at[i], node)
-		}
-		for _, id := range waiting {
-			g.add(lists[id], node)
-		}
-	}
-	g.deepen()
 }
 
 // deepen moves nodes to waves behind those of their blockers.
