@@ -31,10 +31,9 @@ import (
 )
 
 type doctorOptions struct {
-	run      *runOptions // those of a run here, with the settings
-	parallel int
-	probe    bool
-	output   string
+	run    *runOptions // those of a run here, with the settings
+	probe  bool
+	output string
 }
 
 func newDoctor(std Stdio) *cobra.Command {
@@ -72,18 +71,17 @@ settings are wrong, 5 a person must put something right.`,
 				return run.ErrNoFleet
 			}
 			o.run.want.Judge = o.run.judge != "off"
-			return runDoctor(c.Context(), args, o, std)
+			return runDoctor(c.Context(), args, dir, o, std)
 		},
 	}
 	f := c.Flags()
-	f.IntVarP(&o.parallel, "parallel", "j", 0,
-		"check the memory for this many parallel attempts (default: as run would start)")
 	f.BoolVar(&o.probe, "probe", false,
 		"test the CLI's behaviour that wavex relies on, and ask the model one question, which costs money")
 	outputFlag(c, &o.output)
 	shared := &cobra.Command{}
 	workersFlags(shared, std.Fleet, &event.Workers{})
 	f.AddFlag(ofRun.Flags().Lookup("claude"))
+	f.AddFlag(ofRun.Flags().Lookup("parallel"))
 	shared.Flags().VisitAll(func(s *pflag.Flag) { f.AddFlag(ofRun.Flags().Lookup(s.Name)) })
 	return c
 }
@@ -102,15 +100,8 @@ type doctorReport struct {
 // 0.2 s (observed on 2.1.330); a busy machine may take many times that. Tests shorten it.
 var answerTimeout = 30 * time.Second
 
-func runDoctor(ctx context.Context, args []string, o doctorOptions, std Stdio) error {
-	if o.parallel < 0 {
-		return usage("-j takes a number from 1")
-	}
-	d := &diagnosis{opts: o, std: std, env: proc.Environ(os.Environ(), nil), dir: "."}
-	var err error
-	if d.dir, err = projectDir(""); err != nil {
-		return err
-	}
+func runDoctor(ctx context.Context, args []string, dir string, o doctorOptions, std Stdio) (err error) {
+	d := &diagnosis{opts: o, std: std, env: proc.Environ(os.Environ(), nil), dir: dir}
 	if len(args) == 1 {
 		if err := d.readPlan(args[0]); err != nil {
 			return err
@@ -254,12 +245,13 @@ func (d *diagnosis) agent(ctx context.Context) (checks []doctor.Check, argv []st
 		d.env)), argv
 }
 
+// parallel returns the number of attempts that a run would make in parallel.
 func (d *diagnosis) parallel() int {
-	planned := 0
-	if d.plan != nil {
+	o, planned := d.opts.run, 0
+	if d.plan != nil && !o.forced("parallel") {
 		planned = d.plan.Parallel
 	}
-	return cmp.Or(d.opts.parallel, planned, defaultParallel("claude"))
+	return cmp.Or(planned, o.want.Parallel, defaultParallel("claude"))
 }
 
 // journal checks whether there is a run here, and whether it can be read.
