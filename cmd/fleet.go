@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"time"
 
@@ -104,13 +103,9 @@ func FindAgent(ctx context.Context, name, path, dir string, env []string, std St
 	if err != nil || a.IsRehearsal() {
 		return a, "", err
 	}
-	p, err := checkCLI(ctx, &a, env, std)
+	p, err := checkLogin(ctx, &a, env, dir, std)
 	if err != nil {
 		return a, "", err
-	}
-	login := doctor.Login(env, runtime.GOOS == "darwin")
-	if login.Status != doctor.OK && doctor.LoggedOut(ctx, a.Argv, env, dir, answerTimeout) {
-		return a, "", preflightError(login)
 	}
 	return a, p.Version.String(), nil
 }

@@ -36,15 +36,19 @@ func (r *invocation) preflight(ctx context.Context) error {
 		r.config.Workers.Engine == "" {
 		return preflightError(c)
 	}
-	if _, err := checkCLI(ctx, &r.agent, env, r.std); err != nil {
-		return err
-	}
-	if doctor.Login(env, runtime.GOOS == "darwin").Status != doctor.OK &&
-		doctor.LoggedOut(ctx, r.agent.Argv, env, r.config.Dir, answerTimeout) {
-		return usererr.Blocked(errors.New(
+	_, err := checkLogin(ctx, &r.agent, env, r.config.Dir, r.std)
+	return err
+}
+
+// checkLogin is checkCLI for attempts in dir, and checks that the CLI is logged in.
+func checkLogin(ctx context.Context, a *agent.Agent, env []string, dir string, std Stdio) (support.Program, error) {
+	p, err := checkCLI(ctx, a, env, std)
+	if err == nil && doctor.Login(env, runtime.GOOS == "darwin").Status != doctor.OK &&
+		doctor.LoggedOut(ctx, a.Argv, env, dir, answerTimeout) {
+		err = usererr.Blocked(errors.New(
 			"the claude CLI is not logged in: log in with `claude auth login`, or set ANTHROPIC_API_KEY"))
 	}
-	return nil
+	return p, err
 }
 
 // tryWall returns the wall of the session, or nil, and records why there is none. Without a strict wall that is asked
