@@ -209,7 +209,7 @@ func (r *invocation) loadWithValues(run string, old *event.Config, given []plan.
 		return nil, usererr.Plan(diags)
 	}
 	for name, v := range p.ParamValues() {
-		if !bytes.Equal(r.secrets.Bytes(v), v) {
+		if !bytes.Equal(r.secrets.Data().Bytes(v), v) {
 			return nil, usage("parameter %s holds a secret, and the values of a run are kept; let commands read the secret "+
 				"from a variable of the environment", name)
 		}

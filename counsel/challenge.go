@@ -31,13 +31,13 @@ type ChallengeCase struct {
 
 // Challenge is the result of a challenge. Its texts are bounded.
 type Challenge struct {
-	Go         bool           `json:"go"`                   // the task may begin
-	Reason     string         `json:"reason,omitempty"`     // the objections, or the reason why the task may begin
-	Conditions []string       `json:"conditions,omitempty"` // which the agent must take care of
-	Experts    []string       `json:"experts,omitempty"`    // that answered
-	Error      string         `json:"error,omitempty"`      // set if no expert answered
-	Failure    runner.Outcome `json:"failure,omitempty"`    // with Error: interrupted if one was, else that of all
-	Cost       budget.USD     `json:"cost"`                 // micro-dollars of all calls
+	Go         bool           `json:"go"`                                 // the task may begin
+	Reason     string         `json:"reason,omitempty" secret:"text"`     // the objections, or why the task may begin
+	Conditions []string       `json:"conditions,omitempty" secret:"text"` // which the agent must take care of
+	Experts    []string       `json:"experts,omitempty"`                  // that answered
+	Error      string         `json:"error,omitempty" secret:"text"`      // set if no expert answered
+	Failure    runner.Outcome `json:"failure,omitempty"`                  // interrupted if one was, else that of all
+	Cost       budget.USD     `json:"cost"`                               // micro-dollars of all calls
 }
 
 // ChallengeSchema is the JSON Schema of an answer.

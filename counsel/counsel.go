@@ -75,30 +75,30 @@ func (a Action) rank() int {
 // Opinion is one expert's answer.
 type Opinion struct {
 	Expert      string     `json:"expert"`
-	Diagnosis   string     `json:"diagnosis"`
-	Cause       string     `json:"cause"`
-	Approach    string     `json:"approach"`
-	Confidence  float64    `json:"confidence"` // 0 to 1
-	Falsifier   string     `json:"falsifier"`  // the observation that would show the diagnosis to be wrong
+	Diagnosis   string     `json:"diagnosis" secret:"text"`
+	Cause       string     `json:"cause" secret:"text"`
+	Approach    string     `json:"approach" secret:"text"`
+	Confidence  float64    `json:"confidence"`              // 0 to 1
+	Falsifier   string     `json:"falsifier" secret:"text"` // the observation that would show the diagnosis to be wrong
 	Action      Action     `json:"action"`
-	Unavailable string     `json:"unavailable,omitempty"` // why there is no opinion
+	Unavailable string     `json:"unavailable,omitempty" secret:"text"` // why there is no opinion
 	Cost        budget.USD `json:"cost"`
 }
 
 // Verdict is the result of a panel. If Unavailable is not empty there is no advice, and the retry
 // goes on with the error alone.
 type Verdict struct {
-	Unavailable string `json:"unavailable,omitempty"`
+	Unavailable string `json:"unavailable,omitempty" secret:"text"`
 	// Failure is the outcome of the calls with Unavailable: interrupted if one was, else the outcome that all had.
 	Failure    runner.Outcome `json:"failure,omitempty"`
-	ResetsAt   time.Time      `json:"resets_at,omitzero"` // of a usage limit (limited only)
-	Analysis   string         `json:"analysis,omitempty"` // for <analysis>
-	Fix        string         `json:"fix,omitempty"`      // for <suggested_fix>
+	ResetsAt   time.Time      `json:"resets_at,omitzero"`               // of a usage limit (limited only)
+	Analysis   string         `json:"analysis,omitempty" secret:"text"` // for <analysis>
+	Fix        string         `json:"fix,omitempty" secret:"text"`      // for <suggested_fix>
 	Action     Action         `json:"action,omitempty"`
 	Confidence float64        `json:"confidence,omitempty"`
 	Agreement  float64        `json:"agreement,omitempty"` // 0 to 1: share of the answers with this action and approach
 	Tradeoff   bool           `json:"tradeoff,omitempty"`  // a genuine split: the dissent is as strong as the advice
-	Dissent    []string       `json:"dissent,omitempty"`
+	Dissent    []string       `json:"dissent,omitempty" secret:"text"`
 	Opinions   []Opinion      `json:"opinions,omitempty"` // in the order the experts were chosen
 	Cost       budget.USD     `json:"cost"`               // micro-dollars of all calls, including failed ones
 }

@@ -26,15 +26,15 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	File     string   `json:"file,omitempty"` // relative to the project directory, slash-separated
 	Line     int      `json:"line,omitempty"` // from 1; 0 means unknown
-	Text     string   `json:"text"`
-	Evidence string   `json:"evidence,omitempty"` // the place or output that shows it
-	Fix      string   `json:"fix,omitempty"`      // a repair that does not break a mustNot
+	Text     string   `json:"text" secret:"text"`
+	Evidence string   `json:"evidence,omitempty" secret:"text"` // the place or output that shows it
+	Fix      string   `json:"fix,omitempty" secret:"text"`      // a repair that does not break a mustNot
 	Aspects  []string `json:"aspects,omitempty"`
 	Expert   string   `json:"expert"`
 	// Confirmed means that a second expert tried to refute the blocker and could not. Refuted
 	// holds the reason of one that could.
 	Confirmed bool   `json:"confirmed,omitempty"`
-	Refuted   string `json:"refuted,omitempty"`
+	Refuted   string `json:"refuted,omitempty" secret:"text"`
 	// Resolution is a person's decision: "approved" (it may stay), "task" (a task repairs it), "skipped"
 	// (undecided; it still blocks), or "" if no person was asked; or Unchanged.
 	Resolution string `json:"resolution,omitempty"`
@@ -67,12 +67,12 @@ func (f Finding) Blocks() bool {
 // Review is the result of a panel of reviewers. If Error is not empty there is no review: too few
 // experts answered, or their answers could not be read.
 type Review struct {
-	Score    float64        `json:"score"`             // 0 to 10, the mean of the experts that answered
-	Experts  []string       `json:"experts,omitempty"` // that answered
-	Silent   []string       `json:"silent,omitempty"`  // that did not answer, each with the reason
+	Score    float64        `json:"score"`                          // 0 to 10, the mean of the experts that answered
+	Experts  []string       `json:"experts,omitempty"`              // that answered
+	Silent   []string       `json:"silent,omitempty" secret:"text"` // that did not answer, each with the reason
 	Findings []Finding      `json:"findings,omitempty"`
-	Nothing  string         `json:"nothing,omitempty"` // why there was nothing to review
-	Error    string         `json:"error,omitempty"`
+	Nothing  string         `json:"nothing,omitempty" secret:"text"` // why there was nothing to review
+	Error    string         `json:"error,omitempty" secret:"text"`
 	Failure  runner.Outcome `json:"failure,omitempty"` // with Error: interrupted if one was, else that of all
 	Cost     budget.USD     `json:"cost"`              // micro-dollars of all calls, including failed ones
 }

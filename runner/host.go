@@ -73,6 +73,8 @@ func (h *Host) Prepare(logDir, prompt string, env map[string]string, what Assign
 type Redactor interface {
 	// Bytes returns b without secrets; it does not change b.
 	Bytes(b []byte) []byte
+	// Value returns data, such as a []byte, without secrets. It leaves texts that may be code.
+	Value(v any) any
 	// Writer returns a writer that passes whole lines on to w, without secrets. Close writes the
 	// rest and does not close w.
 	Writer(w io.Writer) io.WriteCloser

@@ -183,12 +183,12 @@ type Turn struct {
 type Result struct {
 	Outcome Outcome `json:"outcome"`
 	// Reason says in one line (at most 400 bytes) why the outcome is not done.
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" secret:"text"`
 	// Detail is a text for the prompt of the next attempt, such as the output of a check or the
 	// API's error: head and tail, at most 4 KB.
-	Detail string `json:"detail,omitempty"`
+	Detail string `json:"detail,omitempty" secret:"text"`
 	// Report is the agent's last message, at most 4 KB. It is never trusted.
-	Report string `json:"report,omitempty"`
+	Report string `json:"report,omitempty" secret:"text"`
 	// Output is the structured result that the task's schema asks for; nil: there is none.
 	Output *Output `json:"output,omitempty"`
 	// Signature identifies the error across attempts: the start of the reason, and a digest of all
@@ -230,10 +230,10 @@ type Result struct {
 	Surplus []string `json:"surplus,omitempty"`
 	Rests   []string `json:"rests,omitempty"`
 	Doubt   string   `json:"doubt,omitempty"`
-	Denials []Denial `json:"denials,omitempty"`
+	Denials []Denial `json:"denials,omitempty" secret:"text"`
 	// Refused is the number of tool calls that the policy did not let run; Refusals are the first 100.
 	Refused  int       `json:"refused,omitempty"`
-	Refusals []Refusal `json:"refusals,omitempty"`
+	Refusals []Refusal `json:"refusals,omitempty" secret:"text"`
 	// Violated are the texts of the mustNot conditions that were true after the attempt.
 	Violated []string       `json:"violated,omitempty"`
 	Edits    map[string]int `json:"edits,omitempty"` // edits by the agent's tools per path, only counts above 1

@@ -13,9 +13,9 @@ type Evidence struct {
 	Passed   bool          `json:"passed"`
 	ExitCode int           `json:"exit_code"` // of a command; -1 if it did not start or was killed
 	Duration time.Duration `json:"duration"`
-	Output   string        `json:"output,omitempty"` // head and tail of stdout and stderr together, in order
-	Reason   string        `json:"reason,omitempty"` // the cause of a failure, also of a flaky check, one line
-	Digest   string        `json:"digest,omitempty"` // of a command: sha256 of all its output, hex
+	Output   string        `json:"output,omitempty" secret:"text"` // head and tail of stdout and stderr together, in order
+	Reason   string        `json:"reason,omitempty" secret:"text"` // the cause of a failure or of Flaky, one line
+	Digest   string        `json:"digest,omitempty"`               // of a command: sha256 of all its output, hex
 	// Flaky means that the check failed and passed on the same files. Empty says why no test seems to have run in a check
 	// that passed.
 	Flaky bool   `json:"flaky,omitempty"`

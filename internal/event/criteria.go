@@ -23,11 +23,11 @@ type Criterion struct {
 	Task         string `json:"task,omitempty"` // the task of the criterion; "": the plan
 	Text         string `json:"text"`
 	Met          bool   `json:"met"`
-	Flaky        bool   `json:"flaky,omitempty"`    // its check failed and passed on the same files
-	Verification string `json:"verification"`       // the kind of evidence
-	Evidence     string `json:"evidence,omitempty"` // bounded: head and tail of an output, or a judge's quote and reason
-	Digest       string `json:"digest,omitempty"`   // sha256 of the whole evidence, hex
-	Check        string `json:"check,omitempty"`    // the command, or the file inspection
+	Flaky        bool   `json:"flaky,omitempty"`                  // its check failed and passed on the same files
+	Verification string `json:"verification"`                     // the kind of evidence
+	Evidence     string `json:"evidence,omitempty" secret:"text"` // ends of an output, or a judge's quote and reason
+	Digest       string `json:"digest,omitempty"`                 // sha256 of the whole evidence, hex
+	Check        string `json:"check,omitempty"`                  // the command, or the file inspection
 	// ExitCode is the exit code of a command; -1: it did not start or was killed.
 	ExitCode int               `json:"exit_code,omitempty"`
 	Duration time.Duration     `json:"duration,omitempty"`
@@ -101,8 +101,8 @@ type Regression struct {
 	Check    string        `json:"check"`     // the command, or the file inspection
 	ExitCode int           `json:"exit_code"` // of a command; -1: it did not start or was killed
 	Duration time.Duration `json:"duration"`
-	Reason   string        `json:"reason,omitempty"` // why it failed, one line
-	Output   string        `json:"output,omitempty"` // head and tail
+	Reason   string        `json:"reason,omitempty" secret:"text"` // why it failed, one line
+	Output   string        `json:"output,omitempty" secret:"text"` // head and tail
 	// Since are the tasks that ended or were integrated after the check had last passed, in plan
 	// order: one of them broke it. More counts those that are not listed.
 	Since []string `json:"since"`

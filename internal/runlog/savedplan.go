@@ -36,7 +36,7 @@ func SavePlan(dir loop.Dir, run string, p *plan.Plan, secrets *secret.Redactor) 
 			_ = safefile.Remove(to.Name())
 		}
 	}()
-	w := secrets.Writer(to)
+	w := secrets.Data().Writer(to)
 	err = errors.Join(p.Outline(w), w.Close(), to.Close())
 	if errors.Is(err, plan.ErrNoOutline) {
 		_ = safefile.Remove(to.Name())

@@ -4,7 +4,6 @@ package secret
 // which their values appear in texts.
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"net/url"
@@ -13,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // minSecret is the length in bytes of the shortest value that counts as a secret. A shorter one
@@ -50,7 +51,7 @@ func IsSecret(name, val string) bool {
 // isBase64Key reports whether a text that may be a path is a key instead: one of 64 keys in base64 begins with a slash.
 // A path begins with a folder that exists.
 func isBase64Key(val string) bool {
-	if len(val) < 32 || !looksRandom([]byte(val)) || strings.ContainsFunc(val, func(c rune) bool {
+	if len(val) < 32 || !looksLike([]byte(val), []string{"random"}) || strings.ContainsFunc(val, func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("+/=", c)
 	}) {
 		return false
@@ -76,8 +77,10 @@ func secretValues(environ []string) []secretValue {
 			continue
 		}
 		add(name, val)
-		for _, escape := range []bool{true, false} {
-			add(name, jsonEscape(val, escape))
+		escaped, _ := json.Marshal(val) // strings can be encoded
+		add(name, string(escaped[1:len(escaped)-1]))
+		if plain, err := jsontext.AppendQuote(nil, val); err == nil { // without escapes of HTML
+			add(name, string(plain[1:len(plain)-1]))
 		}
 		add(name, url.QueryEscape(val))
 		add(name, url.PathEscape(val))
@@ -91,15 +94,4 @@ func secretValues(environ []string) []secretValue {
 	}
 	slices.SortStableFunc(out, func(x, y secretValue) int { return cmp.Compare(len(y.text), len(x.text)) })
 	return out
-}
-
-// jsonEscape returns a text as it appears between the quotes of a JSON string.
-func jsonEscape(s string, escapeHTML bool) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(escapeHTML)
-	if e.Encode(s) != nil {
-		return s
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(b.String(), "\n"), `"`), `"`)
 }

@@ -1,51 +1,55 @@
 package secret
 
-// This file knows keys of common services by their form. The forms are those that the services
-// document (2026-11). A fixed prefix, and the length and characters of the rest, distinguish each
-// from ordinary text.
+// This file knows keys of common services by their form. keys.txt lists the forms, with their source.
 
 import (
 	"bytes"
+	_ "embed"
 	"regexp"
 	"slices"
+	"strings"
+	"sync"
 
 	"wavex/internal/lazyregexp"
 )
 
+//go:embed keys.txt
+var keyText string
+
 // keyPattern is one kind of key.
 type keyPattern struct {
-	what    string
-	markers []string // every match contains one of them; a text without any is not searched
-	re      func() *regexp.Regexp
-	// group is the submatch that holds the secret; 0 means the whole match.
-	group int
-	// random requires digits and letters in the secret, for forms that would also match names
-	// like sk-learn-and-so-on.
-	random bool
+	what string
+	how  []string // words of keys.txt
+	re   func() *regexp.Regexp
 }
 
-var keyPatterns = [...]keyPattern{
-	{what: "Anthropic key", markers: []string{"sk-ant-"}, re: lazyregexp.New(`sk-ant-[A-Za-z0-9_-]{16,}`)},
-	{what: "API key", markers: []string{"sk-"}, re: lazyregexp.New(`sk-[A-Za-z0-9_-]{32,}`), random: true},
-	{what: "Stripe key", markers: []string{"_live_"}, re: lazyregexp.New(`[sr]k_live_[A-Za-z0-9]{16,}`)},
-	{what: "GitHub token", markers: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"},
-		re: lazyregexp.New(`gh[pousr]_[A-Za-z0-9]{36,}`)},
-	{what: "GitHub token", markers: []string{"github_pat_"}, re: lazyregexp.New(`github_pat_[A-Za-z0-9_]{22,}`)},
-	{what: "GitLab token", markers: []string{"glpat-"}, re: lazyregexp.New(`glpat-[A-Za-z0-9_-]{20,}`)},
-	{what: "AWS key id", markers: []string{"AKIA", "ASIA"}, re: lazyregexp.New(`A[KS]IA[A-Z0-9]{16}\b`)},
-	{what: "Slack token", markers: []string{"xox"}, re: lazyregexp.New(`xox[abeoprs]-[A-Za-z0-9-]{10,}`)},
-	{what: "Slack webhook", markers: []string{"hooks.slack.com"},
-		re: lazyregexp.New(`hooks\.slack\.com/services/([A-Za-z0-9/_-]{20,})`), group: 1},
-	{what: "Google key", markers: []string{"AIza"}, re: lazyregexp.New(`AIza[A-Za-z0-9_-]{35}`)},
-	{what: "npm token", markers: []string{"npm_"}, re: lazyregexp.New(`npm_[A-Za-z0-9]{36}\b`)},
-	{what: "JWT", markers: []string{"eyJ"}, re: lazyregexp.New(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)},
-	{what: "authorization", markers: []string{"uthorization", "UTHORIZATION"}, group: 1,
-		re: lazyregexp.New(`(?i)authorization\\?["']?\s*[:=]\s*\\?["']?(?:bearer|basic|token)\s+([A-Za-z0-9._~+/=-]{12,})`)},
-	{what: "password", markers: []string{"://"}, re: lazyregexp.New(`[a-z]+://[^\s:/@"'\\]{0,100}:([^\s/@"'\\]{3,200})@`),
-		group: 1},
-	{what: "private key", markers: []string{"PRIVATE KEY-----"},
-		re: lazyregexp.New(`-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----([^"<>]*?)(?:-----END|["<>]|$)`), group: 1},
+// marker is a text that every match of a pattern contains.
+type marker struct {
+	text    []byte
+	pattern int
 }
+
+// keyTable holds keys.txt in the form of a search.
+type keyTable struct {
+	patterns []keyPattern
+	markers  [1 << 16][]marker // by their first two bytes
+}
+
+var keyPatterns = sync.OnceValue(func() *keyTable {
+	t := &keyTable{}
+	for line := range strings.Lines(keyText) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(f) != 4 {
+			continue
+		}
+		for _, text := range strings.Fields(f[1]) {
+			at := &t.markers[int(text[0])<<8|int(text[1])]
+			*at = append(*at, marker{[]byte(text), len(t.patterns)})
+		}
+		t.patterns = append(t.patterns, keyPattern{f[0], strings.Fields(f[2]), lazyregexp.New(f[3])})
+	}
+	return t
+})
 
 // span is the secret b[from:to].
 type span struct {
@@ -53,17 +57,30 @@ type span struct {
 	what     string
 }
 
-// find appends the spans of f's keys in b to all.
-func (f *keyPattern) find(b []byte, all []span) []span {
-	if !slices.ContainsFunc(f.markers, func(s string) bool { return bytes.Contains(b, []byte(s)) }) {
-		return all
+// find appends the spans of keys in b to all. It searches only for those with a marker in b, and in data not for those
+// whose form matches code.
+func (t *keyTable) find(b []byte, data bool, all []span) []span {
+	var marked []int
+	for i := range len(b) - 1 {
+		for _, m := range t.markers[int(b[i])<<8|int(b[i+1])] {
+			if bytes.HasPrefix(b[i:], m.text) && !slices.Contains(marked, m.pattern) {
+				marked = append(marked, m.pattern)
+			}
+		}
 	}
-	for _, m := range f.re().FindAllSubmatchIndex(b, -1) {
-		from, to := m[2*f.group], m[2*f.group+1]
-		if from == to || !startsWord(b, m[0]) || f.random && !looksRandom(b[from:to]) {
+	slices.Sort(marked)
+	for _, n := range marked {
+		f := t.patterns[n]
+		if data && slices.Contains(f.how, "text") {
 			continue
 		}
-		all = append(all, span{from, to, f.what})
+		group := f.re().NumSubexp()
+		for _, m := range f.re().FindAllSubmatchIndex(b, -1) {
+			from, to := m[2*group], m[2*group+1]
+			if from < to && (group > 0 || startsWord(b, from)) && looksLike(b[from:to], f.how) {
+				all = append(all, span{from, to, f.what})
+			}
+		}
 	}
 	return all
 }
@@ -84,17 +101,19 @@ func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// looksRandom reports whether a text has at least four digits and a capital letter, as keys have and
-// names do not.
-func looksRandom(b []byte) bool {
-	digits, capitals := 0, 0
+// looksLike reports whether a text looks like a secret, and not like a name, by words of keys.txt.
+func looksLike(b []byte, how []string) bool {
+	digits, capitals, small := 0, 0, 0
 	for _, c := range b {
 		switch {
 		case c >= '0' && c <= '9':
 			digits++
 		case c >= 'A' && c <= 'Z':
 			capitals++
+		case c >= 'a' && c <= 'z':
+			small++
 		}
 	}
-	return digits >= 4 && capitals > 0
+	return (!slices.Contains(how, "random") || digits >= 4 && capitals > 0) &&
+		(!slices.Contains(how, "mixed") || digits >= 2 && capitals+small >= 2)
 }

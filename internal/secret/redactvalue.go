@@ -5,11 +5,13 @@ import "reflect"
 // Value returns v with the secrets removed from every string in it, at any depth: fields,
 // elements, map values, raw bytes. Parts without secrets are shared with v, and parts with
 // secrets are copied; v itself never changes. Keys of maps and unexported fields stay.
+//
+// Values are data, as Data says, but for fields with the tag `secret:"text"`, which people read.
 func (r *Redactor) Value(v any) any {
 	if r == nil || v == nil {
 		return v
 	}
-	if out, changed := r.walk(reflect.ValueOf(v)); changed {
+	if out, changed := r.Data().walk(reflect.ValueOf(v)); changed {
 		return out.Interface()
 	}
 	return v
@@ -81,7 +83,11 @@ func (r *Redactor) parts(v reflect.Value, n int,
 		if !p.CanInterface() {
 			continue // an unexported field
 		}
-		if e, changed := r.walk(p); changed {
+		in := r
+		if v.Kind() == reflect.Struct && v.Type().Field(i).Tag.Get("secret") == "text" {
+			in = &Redactor{values: r.values}
+		}
+		if e, changed := in.walk(p); changed {
 			if !copied {
 				v, copied = settableCopy(v), true
 			}

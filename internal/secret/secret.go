@@ -15,11 +15,21 @@ import (
 // safe for concurrent use. The nil Redactor changes nothing.
 type Redactor struct {
 	values []secretValue // longest first
+	data   bool          // it leaves forms of keys that also match code
 }
 
 // New returns a Redactor for the values of an environment ("NAME=value") and for the keys with a
 // known form.
 func New(environ []string) *Redactor { return &Redactor{values: secretValues(environ)} }
+
+// Data returns a Redactor for data that wavex or a task reads again. It leaves secrets whose form also matches code,
+// such as an assigned password.
+func (r *Redactor) Data() *Redactor {
+	if r == nil {
+		return nil
+	}
+	return &Redactor{values: r.values, data: true}
+}
 
 // find returns the secrets in b in their order, without overlaps.
 func (r *Redactor) find(b []byte) []span {
@@ -34,9 +44,7 @@ func (r *Redactor) find(b []byte) []span {
 			at += i + len(v.text)
 		}
 	}
-	for i := range keyPatterns {
-		all = keyPatterns[i].find(b, all)
-	}
+	all = keyPatterns().find(b, r.data, all)
 	if len(all) < 2 {
 		return all
 	}
@@ -66,16 +74,7 @@ func (r *Redactor) Bytes(b []byte) []byte {
 }
 
 // String returns s without its secrets.
-func (r *Redactor) String(s string) string {
-	if r == nil || len(s) < minSecret {
-		return s
-	}
-	b := []byte(s)
-	if found := r.find(b); len(found) > 0 {
-		return string(replace(nil, b, found))
-	}
-	return s
-}
+func (r *Redactor) String(s string) string { return string(r.Bytes([]byte(s))) }
 
 // replace appends b to dst, with notes in place of the spans.
 func replace(dst, b []byte, found []span) []byte {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,13 @@ func TestKeyPatterns(t *testing.T) {
 			"-----BEGIN RSA PRIVATE KEY-----[redacted: private key]-----END RSA PRIVATE KEY-----"},
 		{`{"text":"-----BEGIN PRIVATE` + ` KEY-----\nAAAA","more":1}`,
 			`{"text":"-----BEGIN PRIVATE KEY-----[redacted: private key]","more":1}`},
+		{"-----BEGIN PGP PRIVATE" + " KEY BLOCK-----\nAAAA\n-----END PGP PRIVATE KEY BLOCK-----",
+			"-----BEGIN PGP PRIVATE KEY BLOCK-----[redacted: private key]-----END PGP PRIVATE KEY BLOCK-----"},
+		{`{"env":"DB_PASSWORD=hunter22\n"}`, `{"env":"DB_PASSWORD=[redacted: assigned secret]\n"}`},
+		{`client_secret: "a1b2c3d4e5"`, `client_secret: "[redacted: assigned secret]"`},
+		{"machine db login app password s3cr3t", "machine db login app password [redacted: netrc password]"},
+		{"Set-Cookie: sid=0123456789; Path=/", "Set-Cookie: sid=[redacted: cookie]; Path=/"},
+		{`password: string, secret=os.Getenv("SECRET"), "api_key": null, secrets = 12345678, the password is long1234`, ""},
 		{"commit 98250d9a1c7e4b55f0e9d1f1a0b3c4d5e6f70819, session 2f1c8e0a-77aa-4b6e-9c55-0d6b8c7e9f10", ""},
 	} {
 		if c.want == "" {
@@ -58,6 +66,30 @@ func TestKeyPatterns(t *testing.T) {
 		}
 		if got := r.String(c.in); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.in, got, c.want)
+		}
+	}
+}
+
+// A key of each form has one of its markers, and is found.
+func TestEveryForm(t *testing.T) {
+	t.Parallel()
+	r := New(nil)
+	for _, f := range keyPatterns().patterns {
+		if strings.HasPrefix(f.re().String(), "(?i)") {
+			continue // the markers are the usual spellings
+		}
+		keys, tried := rapid.StringMatching(f.re().String()), 0
+		for seed := 0; tried < 5 && seed < 500; seed++ {
+			key := keys.Example(seed)
+			if m := f.re().FindStringSubmatch(key); !looksLike([]byte(m[len(m)-1]), f.how) || m[len(m)-1] == "" {
+				continue
+			}
+			if tried++; !strings.Contains(r.String("key: "+key), "[redacted: ") {
+				t.Errorf("%s: %q is not found", f.what, key)
+			}
+		}
+		if tried == 0 {
+			t.Errorf("%s: no key was tried", f.what)
 		}
 	}
 }
@@ -184,6 +216,61 @@ func TestWriterReturnsErrors(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, io.ErrShortBuffer }
+
+// TestData: forms that also match code count in texts for people, and not in data. Both know the keys of services.
+func TestData(t *testing.T) {
+	t.Parallel()
+	r := New([]string{"DEPLOY_TOKEN=hunter22"})
+	const text, clean = "DB_PASSWORD=s3cr3t-and-more", "DB_PASSWORD=[redacted: assigned secret]"
+	type result struct {
+		Report string  `secret:"text"`
+		Notes  []inner `secret:"text"`
+		Output json.RawMessage
+		Check  string
+	}
+	in := result{text, []inner{{Text: text}}, json.RawMessage(`{"password":"s3cr3t-and-more","token":"hunter22"}`),
+		text + " curl -H 'Authorization: Bearer " + github + "'"}
+	want := result{clean, []inner{{Text: clean}},
+		json.RawMessage(`{"password":"s3cr3t-and-more","token":"[redacted: DEPLOY_TOKEN]"}`),
+		text + " curl -H 'Authorization: Bearer [redacted: GitHub token]'"}
+	if got := r.Value(in); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := r.Data().String(text); got != text || r.String(text) != clean {
+		t.Errorf("data %s, text %s", got, r.String(text))
+	}
+	if (*Redactor)(nil).Data() != nil {
+		t.Error("no Redactor became one")
+	}
+}
+
+// TestJSONStaysJSON: a line of JSON without its secrets is JSON of the same keys.
+func TestJSONStaysJSON(t *testing.T) {
+	t.Parallel()
+	r := New([]string{"DEPLOY_TOKEN=hunter22"})
+	word := rapid.SampledFrom([]string{"password", "secret", "api_key", "=", ":", " ", `"`, "\\", "\n", "'", "a1b2c3d4e5",
+		"12345678",
+		"Set-Cookie: sid=", "authorization: bearer ", "://u:", "@h", "login x password ", github, "hunter22", "<", "\u2028",
+		"-----BEGIN PRIVATE" + " KEY-----", "-----END PRIVATE KEY-----"})
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.Map(rapid.SliceOfN(word, 0, 12), func(w []string) string { return strings.Join(w, "") })
+		in := map[string]any{"password": text.Draw(t, "value"), "n": 12345678,
+			"secret": []any{text.Draw(t, "element"), nil, true}, "api_key": map[string]any{"text": text.Draw(t, "inner")}}
+		line, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out struct {
+			Password string
+			N        int
+			Secret   [3]any
+			Key      struct{ Text string } `json:"api_key"`
+		}
+		if err := json.Unmarshal(r.Bytes(line), &out); err != nil || out.N != 12345678 || out.Secret[2] != true {
+			t.Fatalf("%v: %s", err, r.Bytes(line))
+		}
+	})
+}
 
 type inner struct {
 	Text  string

@@ -173,7 +173,7 @@ func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.
 		points.MaxNew = maxNew
 	}
 	if p.base != "" {
-		secrets := secret.New(os.Environ())
+		secrets := secret.New(os.Environ()).Data()
 		points.HasSecret = func(text []byte) bool { return !bytes.Equal(secrets.Bytes(text), text) }
 		if err := points.OpenBundles(p.config.Loop, p.base); err != nil {
 			return nil, err
