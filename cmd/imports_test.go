@@ -66,7 +66,7 @@ var may = map[string]struct {
 		"one attempt knows no other, and its agent by an interface only"},
 	"runner/runnertest": {[]string{"runner", "budget", "internal/plan", "internal/proc"},
 		"the fake of a runner, and the conformance suite of agents"},
-	"internal/claude": {[]string{"budget", "internal/exhaustion", "internal/loop",
+	"internal/claude": {[]string{"budget", "internal/exhaustion", "internal/lazyregexp", "internal/loop",
 		"internal/plan", "internal/policy",
 		"internal/proc", "internal/check", "internal/safefile", "runner", "internal/textfmt"},
 		"an agent: turns and questions of the CLI; attempts and panels are others' business"},

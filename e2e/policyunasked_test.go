@@ -5,23 +5,28 @@ package e2e
 // This file tests commands that the CLI runs without a question, and calls that it denies itself.
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"wavex/internal/fakeapi"
 	"wavex/internal/policy"
 	"wavex/runner"
 )
 
-// The CLI runs the commands in the text of a skill when the agent calls Skill, and asks about that call alone. A
-// policy that denies Skill runs none of them.
+// The CLI runs the commands in the text of a skill when the agent calls Skill. Since 2.1.332 it asks about each; older
+// ones ask about the call alone. A policy that denies Skill runs none of them.
 func TestCommandsOfASkill(t *testing.T) {
 	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
-		for _, deny := range [][]string{nil, {"Skill"}} {
+		asks := !c.before("2.1.332")
+		for _, test := range []struct{ deny, ask []string }{{}, {deny: []string{"Skill"}}, {deny: []string{"touch"}},
+			{ask: []string{"touch"}}} {
+			deny := test.deny
 			release := reserveProcesses(t, 1)
 			done := fakeapi.Text("done").WithUsage(use)
 			srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Then: &done, Steps: []fakeapi.Reply{
@@ -30,6 +35,12 @@ func TestCommandsOfASkill(t *testing.T) {
 			repo{t: t, dir: b.req.Dir}.write(".claude/skills/mark/SKILL.md", "---\nname: mark\ndescription: marks\n"+
 				"allowed-tools: Bash(touch:*)\n---\nThe mark: !`touch ran`\n")
 			b.req.Settings.AllowedTools, b.req.Settings.PolicyDeny = []string{"Bash", "Skill(mark)"}, deny
+			b.req.Settings.PolicyAsk = test.ask
+			questions := 0
+			b.agent.Person = func(context.Context, policy.Question, time.Duration) (bool, string) {
+				questions++
+				return true, ""
+			}
 			j := &judge{}
 			b.agent.Judge = func(r runner.TurnRequest) policy.Judge {
 				inner := policy.New(r.Policy)
@@ -42,7 +53,15 @@ func TestCommandsOfASkill(t *testing.T) {
 			for _, call := range j.calls {
 				asked = append(asked, call.Tool)
 			}
-			if ran := err == nil; ran != (deny == nil) || r.Outcome != runner.Done || !slices.Equal(asked, []string{"Skill"}) {
+			runs := deny == nil || deny[0] == "touch" && !asks
+			want := []string{"Skill", "Bash"}
+			if !asks || slices.Contains(deny, "Skill") {
+				want = want[:1]
+			}
+			if n := len(test.ask); asks && questions != n {
+				t.Errorf("ask %v: %d questions", test.ask, questions)
+			}
+			if ran := err == nil; ran != runs || r.Outcome != runner.Done || !slices.Equal(asked, want) {
 				t.Errorf("deny %v: %s: %s; ran: %v, asked about %v, unasked %v", deny, r.Outcome, r.Reason, ran, asked, j.unasked)
 			}
 			release()

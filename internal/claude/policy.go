@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"wavex/budget"
+	"wavex/internal/lazyregexp"
 	"wavex/internal/policy"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -28,11 +29,12 @@ const initializeID = "wavex-policy"
 
 // initializeLine registers the callbacks, before the first prompt of a process. The timeouts are in seconds: a call
 // waits longer than a person may take for an answer. With onFailure, which 2.1.258 does not know, a call without a
-// usable answer is not carried out.
+// usable answer is not carried out. From 2.1.332 on the CLI also asks about the commands in the text of a skill.
 func initializeLine(askTimeout time.Duration) []byte {
 	return fmt.Appendf(nil, `{"type":"control_request","request_id":"`+initializeID+
 		`","request":{"subtype":"initialize","hooks":{`+
-		`"PreToolUse":[{"hookCallbackIds":["before"],"timeout":%d,"onFailure":"block"}],`+
+		`"PreToolUse":[{"hookCallbackIds":["before"],"timeout":%[1]d,"onFailure":"block"}],`+
+		`"PreSkillShellCommand":[{"hookCallbackIds":["before"],"timeout":%[1]d,"onFailure":"block"}],`+
 		`"PostToolUse":[{"hookCallbackIds":["after"],"timeout":60}],`+
 		`"Stop":[{"hookCallbackIds":["stop"],"timeout":60}]}}}`+"\n", max(60, int(askTimeout.Seconds())+10))
 }
@@ -69,6 +71,7 @@ type toolCalls struct {
 // askedCall is a call that the CLI asked about.
 type askedCall struct {
 	call    policy.Call // without Input once the call has ended
+	event   string      // of the question: "PreToolUse", or "PreSkillShellCommand" for a command of a skill
 	refused bool
 	refusal runner.Refusal // if it is refused
 	cut     bool           // strings of the input were shortened
@@ -185,7 +188,7 @@ func (p *toolCalls) answered(id string, allowed bool, why string) {
 	q.call.began = time.Now()
 	if allowed {
 		p.passed = true
-		p.reply(id, &preToolUse{"PreToolUse", "allow", "a person allowed it"})
+		p.reply(id, &preToolUse{q.call.event, "allow", "a person allowed it"})
 		return
 	}
 	q.decision.Reason = why
@@ -251,7 +254,8 @@ func (p *toolCalls) before(in gjson.Result, cut bool) (*askedCall, policy.Decisi
 	call := policy.Call{ID: id, Agent: strings.Clone(in.Get("agent_id").Str),
 		Tool: strings.Clone(in.Get("tool_name").Str), Dir: strings.Clone(in.Get("cwd").Str),
 		Input: []byte(in.Get("tool_input").Raw)}
-	a := &askedCall{call: call, cut: cut, began: time.Now()}
+	a := &askedCall{call: call, cut: cut, began: time.Now(),
+		event: cmp.Or(strings.Clone(in.Get("hook_event_name").Str), "PreToolUse")}
 	if p.asked == nil {
 		p.asked = map[string]*askedCall{}
 	}
@@ -277,7 +281,7 @@ func (p *toolCalls) conclude(a *askedCall, d policy.Decision) *preToolUse {
 		return nil
 	}
 	d.Reason = cmp.Or(d.Reason, "a person must allow this, and none is there; do without it")
-	answer := &preToolUse{"PreToolUse", "deny", "wavex: " + d.Reason}
+	answer := &preToolUse{a.event, "deny", "wavex: " + d.Reason}
 	if a.refused = true; d.Reason == whyStopped {
 		return answer
 	}
@@ -320,7 +324,8 @@ func (p *toolCalls) nearCap(c policy.Call) policy.Decision {
 	d := policy.Decision{Act: policy.Deny, Rule: ruleCap, Target: textfmt.OneLine(policy.Target(c), 300),
 		Reason: "the money for this attempt is nearly used up, and it pays for one more message: make no further call, " +
 			"say there in a few words what is done and what is missing; the work goes on from there"}
-	message := p.uses[c.ID].message
+	use, _, _ := strings.Cut(c.ID, ":preamble-") // a command of a skill is part of the call of Skill
+	message := p.uses[use].message
 	if first, told := p.told[c.Agent]; !told {
 		p.told[c.Agent] = message
 	} else if first != message {
@@ -420,8 +425,22 @@ func sameInput(asked, ran []byte, dir string, cut bool) bool {
 	}
 	cut = cut || len(ran) > chunkSize-tightMax
 	was, is := comparedInput(asked, dir, cut), comparedInput(ran, dir, cut)
+	if asked, ok := was["command"].(string); ok && is != nil {
+		ran, _ := is["command"].(string)
+		was["command"], is["command"] = braced(asked), braced(guard().ReplaceAllString(ran, "$${$1}"))
+	}
 	return was != nil && reflect.DeepEqual(was, is)
 }
+
+// The CLI may write ${NAME:?} for $NAME in an rm after it asked, so that the command fails where the variable is empty
+// (2.1.332, behind a server flag).
+var (
+	guard    = lazyregexp.New(`\$\{(\w+):\?\}`)
+	variable = lazyregexp.New(`\$(\w+)`)
+)
+
+// braced writes ${NAME} for each $NAME of a command.
+func braced(command string) string { return variable().ReplaceAllString(command, "$${$1}") }
 
 // comparedInput returns the parts of an input that have to be equal, or nil if it is no object.
 func comparedInput(input []byte, dir string, cut bool) (in map[string]any) {
@@ -446,15 +465,8 @@ func comparedInput(input []byte, dir string, cut bool) (in map[string]any) {
 
 // isZero reports whether a JSON value is null, false, 0 or empty.
 func isZero(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case []any:
-		return len(v) == 0
-	case map[string]any:
-		return len(v) == 0
-	}
-	return reflect.ValueOf(v).IsZero()
+	r := reflect.ValueOf(v)
+	return v == nil || r.IsZero() || (r.Kind() == reflect.Slice || r.Kind() == reflect.Map) && r.Len() == 0
 }
 
 // others returns the denials that are not refusals of the policy. Those of the policy are no rules that

@@ -434,6 +434,11 @@ func TestSameInput(t *testing.T) {
 		{`{"content":"` + long + `"}`, `{"content":"` + long + `y"}`, false, false},
 		{`{"content":"` + long + `"}`, `{"content":"` + long + `y"}`, true, true},
 		{`{"a":1,"limit":0}`, `{"a":1}`, false, true},
+		{`{"command":"rm -r $A/* \"${B}\"/x"}`, `{"command":"rm -r ${A:?}/* \"${B:?}\"/x"}`, false, true},
+		{`{"command":"rm -r $AB"}`, `{"command":"rm -r ${A:?}B"}`, false, false},
+		{`{"command":"rm -r ${A:?}"}`, `{"command":"rm -r $A"}`, false, false},
+		{`{"command":"rm -r $A"}`, `{"command":"rm -r ${B:?}"}`, false, false},
+		{`{"command":"rm -r $A"}`, `broken`, false, false},
 		{`{"a":1}`, `broken`, false, false},
 		{`{}`, `broken`, false, false},
 	} {

@@ -205,42 +205,17 @@ func (f *transcript) onLimit(o gjson.Result) {
 
 func (f *transcript) onAssistant(o gjson.Result) {
 	f.onWork()
-	var message gjson.Result
-	f.last.err = ""
-	inner := false // a subagent's message
-	o.ForEach(func(k, v gjson.Result) bool {
-		switch k.Str {
-		case "message":
-			message = v
-		case "error":
-			f.last.err = strings.Clone(v.Str)
-		case "parent_tool_use_id":
-			inner = v.Str != ""
-		}
-		return true
-	})
-	var id, model string
-	var usage, content gjson.Result
-	message.ForEach(func(k, v gjson.Result) bool {
-		switch k.Str {
-		case "id":
-			id = v.Str
-		case "model":
-			model = v.Str
-		case "usage":
-			usage = v
-		case "content":
-			content = v
-		}
-		return true
-	})
+	inner := o.Get("parent_tool_use_id").Str != "" // a subagent's message
+	f.last.err = strings.Clone(o.Get("error").Str)
+	message := o.Get("message")
+	id, model, usage := message.Get("id").Str, message.Get("model").Str, message.Get("usage")
 	if model != "<synthetic>" && usage.IsObject() && f.isNew("m", id) {
 		f.responses.addWhole(strings.Clone(model), usage, inner)
 	}
 	if inner {
 		f.askUsage()
 	}
-	content.ForEach(func(_, block gjson.Result) bool {
+	message.Get("content").ForEach(func(_, block gjson.Result) bool {
 		switch block.Get("type").Str {
 		case "tool_use":
 			f.onTool(block, id)
