@@ -7,7 +7,7 @@ J      ?= 4
 
 PREFIX ?= /usr/local
 
-.PHONY: install module reproducible build test mutate lint ceilings e2e e2e-core e2e-fleet bench bench-repos check fuzz pictures soak cross generate clean
+.PHONY: install module reproducible build test clis mutate lint ceilings e2e e2e-core e2e-fleet bench bench-repos check fuzz pictures soak cross generate clean
 
 # The core. The whole wavex, with workers and traces, is built by: make build MODULE=fleet
 MODULE := .
@@ -32,6 +32,10 @@ module:
 # The tests of the packages, and a smoke test with the real CLI. See docs/testing.md.
 test:
 	@$(GO) run ./e2e/suite
+
+# How the window of supported CLIs has to move, and how its releases differ; RELEASE="2.1.300 ..." for others.
+clis:
+	@e2e/clis.sh $(RELEASE)
 
 # Random changes of the core, and the tests that notice them. See docs/testing.md.
 mutate:
