@@ -24,7 +24,6 @@ import (
 	"wavex/internal/secret"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
-	"wavex/internal/userfiles"
 	"wavex/internal/wall"
 	"wavex/internal/workspace"
 	"wavex/runner"
@@ -72,9 +71,8 @@ type Session struct {
 	journal    *runlog.Journal
 	view       ui.View
 	workspace  *workspace.Workspace
-	adopted    map[string]int   // attempts by task that an earlier session has started on other machines
-	closers    []func()         // functions that Close calls, in this order
-	user       *userfiles.Guard // nil: the attempts are made elsewhere
+	adopted    map[string]int // attempts by task that an earlier session has started on other machines
+	closers    []func()       // functions that Close calls, in this order
 
 	tasksDirMade bool   // the folder of the attempts exists
 	finished     bool   // to its own end

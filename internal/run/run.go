@@ -20,7 +20,6 @@ import (
 	"wavex/internal/runlog"
 	"wavex/internal/statefiles"
 	"wavex/internal/ui"
-	"wavex/internal/userfiles"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -67,10 +66,6 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	if err != nil {
 		return Result{}, errors.Join(err, r.view.Close())
 	}
-	if !r.isElsewhere() {
-		kept := r.config.Loop.Run(r.config.Run, loop.Outside)
-		r.user = userfiles.New(host.Environ(nil), r.config.Dir, kept, host.Wall != nil, r.warn)
-	}
 	files := r.startStateFiles()
 	defer func() { _ = files.Close() }() // it has reported its errors itself
 	noteWriter, closeNotes := r.startNotes()
@@ -97,7 +92,6 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		views: []scheduler.View{traces, r.view, hookSnapshot, files, r.workspace, noteWriter, list, hooks}})
 	return r.await(ctx, c, l, func() {
 		points.Seal(ctx, r.interrupted)
-		r.user.Changes(0, 0)
 		_ = files.Close() // before the end is shown
 		r.closers = []func(){r.proposeLearnings, closeList, closeWebhooks}
 	})

@@ -21,7 +21,6 @@ import (
 	"wavex/internal/runlog"
 	"wavex/internal/safefile"
 	"wavex/internal/statefiles"
-	"wavex/internal/userfiles"
 	"wavex/runner"
 )
 
@@ -37,29 +36,19 @@ type tamperDetector struct {
 	plan       string                              // its file; "": one that wavex itself writes
 	isOwnWrite func(name string, text []byte) bool // reports whether this wavex wrote that text
 	moved      func() error                        // an error: all files seem to be gone
-	user       *userfiles.Guard
 }
 
 func (r *Session) withTamperDetector(files *statefiles.Writer, inner runner.Runner) runner.Runner {
 	s := tamperDetector{Runner: inner, loop: r.config.Loop, isOwnWrite: files.HasWritten,
-		moved: r.movedError, user: r.user}
+		moved: r.movedError}
 	if !planfile.IsList(r.plan.Path) {
 		s.plan = planfile.AbsPath(r.plan)
 	}
 	return s
 }
 
-// Attempt makes the attempt, and adds the files that were changed meanwhile to its result. Those of the user it puts
-// back, before the checks and at the end.
+// Attempt makes the attempt, and adds the files that were changed meanwhile to its result.
 func (s tamperDetector) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
-	since := len(s.user.Changes(0, 1))
-	hooks.Worked = func() { s.user.Changes(since, 0) }
-	res := s.attempt(ctx, req, hooks, since)
-	res.Tampered = runner.MergeTampers(res.Tampered, s.user.Changes(since, -1))
-	return res
-}
-
-func (s tamperDetector) attempt(ctx context.Context, req runner.Request, hooks runner.Hooks, since int) runner.Result {
 	if req.Command != "" {
 		return s.Runner.Attempt(ctx, req, hooks) // the plan's author wrote the command
 	}
@@ -72,7 +61,7 @@ func (s tamperDetector) attempt(ctx context.Context, req runner.Request, hooks r
 	if record := hooks.TurnEnded; record != nil {
 		hooks.TurnEnded = func(t runner.Turn) error {
 			during, _ = s.findTampers(before, req) // the record itself restores a journal that was removed
-			t.Result.Tampered = runner.MergeTampers(runner.MergeTampers(t.Result.Tampered, during), s.user.Changes(since, 0))
+			t.Result.Tampered = runner.MergeTampers(t.Result.Tampered, during)
 			return record(t)
 		}
 	}
