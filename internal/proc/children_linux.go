@@ -100,19 +100,20 @@ func (b *children) start(p *Process) error {
 // runBits are the bits of a limit that tell the run. The others tell the process.
 const runBits = (1<<38 - 1) << 24
 
-// runLimit returns the bits of a run.
+// runLimit returns the bits of a run, which are neither none nor all: a process without a limit has those.
 func runLimit(run string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(run)) // it never fails
-	return h.Sum64() & runBits
+	return h.Sum64()&(runBits&^(1<<61)) | 1<<24
 }
 
 // forkWithLimit forks p with its limit, which its descendants inherit. This process has the limit meanwhile; it has no
-// effect. If this process has a limit already, it is one of an outer wavex, which knows its processes by that.
+// effect. If this process has a limit already, it is one of an outer wavex, which knows its processes by that. A
+// detached process has none, since it may be a wavex itself.
 func (p *Process) forkWithLimit() (pid int, err error) {
 	var own unix.Rlimit
 	_ = unix.Getrlimit(unix.RLIMIT_LOCKS, &own)
-	if own.Cur == unix.RLIM_INFINITY {
+	if own.Cur == unix.RLIM_INFINITY && !p.detached {
 		limit := unix.Rlimit{Cur: p.limit, Max: own.Max}
 		_ = unix.Setrlimit(unix.RLIMIT_LOCKS, &limit) // on an error the marks and groups tell
 		defer func() { _ = unix.Setrlimit(unix.RLIMIT_LOCKS, &own) }()

@@ -50,6 +50,14 @@ func TestReaper(t *testing.T) {
 	}
 	unlimit() // forked beside another test, it may have a limit
 	containment(t)
+	t.Run("a detached process, which may contain a run itself", func(t *testing.T) {
+		p := start(t, Spec{Argv: []string{"/bin/sleep", "60"}, Detached: true})
+		if limit := locksLimit(p.pid); limit != 0 {
+			t.Errorf("it has the limit %d", limit)
+		}
+		p.Kill()
+		p.Wait()
+	})
 	t.Run("a daemon without a mark", func(t *testing.T) {
 		p := start(t, Spec{Argv: self(t, "leave", "hidden"), Mark: mark("a")})
 		pid := line(t, bufio.NewReader(p.Stdout))
