@@ -184,7 +184,7 @@ func isFree(top, path string) bool {
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		return false
 	}
-	for dir := filepath.Dir(path); dir != top; dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(path); len(dir) > len(top); dir = filepath.Dir(dir) {
 		if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
 			return false
 		}

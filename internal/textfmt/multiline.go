@@ -9,6 +9,9 @@ import (
 // diff. It removes ANSI sequences and characters that act instead of showing, and turns line ends
 // into newlines. If it cuts the text, to about max bytes (0: never), it says how much is missing.
 func Multiline(text string, max int) string {
+	if (max == 0 || len(text) <= max) && isPlain(text) {
+		return text
+	}
 	missing := 0
 	if max > 0 && len(text) > max {
 		head := Head(text, max)
@@ -26,4 +29,14 @@ func Multiline(text string, max int) string {
 		text += fmt.Sprintf("\n… %d more bytes are left out", missing)
 	}
 	return text
+}
+
+// isPlain reports whether a text is visible ASCII without the start of a tag, so that nothing in it needs cleaning.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; (c < ' ' || c > '~' || c == '<') && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return true
 }

@@ -70,7 +70,9 @@ func newAttempt(r report.AttemptRecord) Attempt {
 	if r.End == nil {
 		return a
 	}
-	a.Note = r.Note()
+	end := *r.End // without that which the page does not show
+	end.Result.Output, end.Result.Digests, end.Result.Report, end.Result.Signature = nil, nil, "", ""
+	a.Note, a.End = r.Note(), &end
 	a.Words = newMarkup(textfmt.Multiline(r.End.Result.Report, maxOutput))
 	for _, n := range r.End.Result.Refusals {
 		a.Refusals = append(a.Refusals, n.String())

@@ -70,7 +70,7 @@ function drawReviews() {
   $("reviews").replaceChildren(heading("reviews", "Reviews", ""), ...list.map((r) => h("div", { class: "review" },
     h("h3", {}, r.mode + (r.wave ? ", wave " + r.wave : "") + ": ", h("span", { class: "badge " + (r.passed ? "st-done" : "st-failed") }, sign(r.passed ? "✓" : "✕"), r.passed ? "passed" : "not passed"),
       h("span", { class: "muted" }, (r.review.score ? `  score ${r.review.score.toFixed(1)} of 10` : "") + (r.review.cost ? "  " + money(r.review.cost) : "") + (r.review.experts ? "  " + r.review.experts.join(", ") : ""))),
-    h("p", { class: "muted" }, r.review.error || r.review.nothing || ""),
+    (r.review.error || r.review.nothing) && h("p", { class: "muted" }, r.review.error || r.review.nothing),
     (r.findings || []).map((f) => { const [m, c] = word[f.severity] || ["·", "st-pending"]; return h("div", { class: "finding " + c },
       h("p", {}, h("span", { class: "badge" }, sign(m), f.severity.toLowerCase()), h("span", { class: "muted" }, "  " + [f.place, f.expert, f.blocks ? "keeps the run from completing" : "", f.state].filter(Boolean).join(" · "))),
       h("p", { class: "prose" }, f.text), f.fix && h("p", { class: "prose" }, h("b", {}, "Fix: "), f.fix), f.evidence && h("details", { class: "fold" }, h("summary", {}, "Evidence"), h("pre", { class: "wrap", tabindex: 0 }, f.evidence))); }))));
