@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -76,7 +77,9 @@ func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
 }
 
 // isSecret reports whether a content has secrets, which are not kept.
-func (t *attempt) isSecret(text []byte) bool { return t.redact(string(text)) != string(text) }
+func (t *attempt) isSecret(text []byte) bool {
+	return t.Redactor != nil && !bytes.Equal(t.Redactor.Value(text).([]byte), text)
+}
 
 func (t *attempt) newBaseline() baseline {
 	return baseline{Attempt: t.req.Attempt, Guards: guardDigests(t.req.Dir, t.req.Guards), Protected: t.req.protected()}

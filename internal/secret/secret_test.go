@@ -58,6 +58,13 @@ func TestKeyPatterns(t *testing.T) {
 		{`client_secret: "a1b2c3d4e5"`, `client_secret: "[redacted: assigned secret]"`},
 		{"machine db login app password s3cr3t", "machine db login app password [redacted: netrc password]"},
 		{"Set-Cookie: sid=0123456789; Path=/", "Set-Cookie: sid=[redacted: cookie]; Path=/"},
+		{"cookie: sid=0123456789", "cookie: sid=[redacted: cookie]"},
+		{"X-Api-Key: a1b2c3d4e5", "X-Api-Key: [redacted: assigned secret]"},
+		{"DB_PASS=hunter22x", "DB_PASS=[redacted: assigned secret]"},
+		{"SECRET_KEY=abc12345", "SECRET_KEY=[redacted: assigned secret]"},
+		{`{"t":"login b\npassword s3cr3t\n"}`, `{"t":"login b\npassword [redacted: netrc password]\n"}`},
+		{"POSTGRES://app:s3cr3t@db/x", "POSTGRES://app:[redacted: password]@db/x"},
+		{"secret=/var/run/secrets/db1.txt2, xapp-symbolic-icons-more", ""},
 		{`password: string, secret=os.Getenv("SECRET"), "api_key": null, secrets = 12345678, the password is long1234`, ""},
 		{"commit 98250d9a1c7e4b55f0e9d1f1a0b3c4d5e6f70819, session 2f1c8e0a-77aa-4b6e-9c55-0d6b8c7e9f10", ""},
 	} {
