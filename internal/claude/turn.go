@@ -14,9 +14,11 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/exhaustion"
+	"wavex/internal/loop"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
+	"wavex/internal/userfiles"
 	"wavex/runner"
 )
 
@@ -105,24 +107,22 @@ func (t *turn) newConversation(resume bool, prompt string) (*conversation, error
 	return k, nil
 }
 
-// wrapper returns the wall of the turn. A strict one lets the CLI write its own files, but not those that hold rules
-// and programs for later sessions.
+// wrapper returns the wall of the turn, which closes the user's files that outlive the run. A strict one lets the CLI
+// write its own files but for those, and its plugins.
 func (t *turn) wrapper() []string {
-	if !t.Wall.Strict() {
-		return t.Wall.Wrapper(t.req.Closed, t.req.Open...)
+	if t.Wall == nil || t.Wall.Strict() && t.Rehearsal {
+		return nil // a rehearsal has no tools of its own will, and keeps its sessions below .loop
 	}
-	if t.Rehearsal {
-		return nil // it has no tools of its own will, and keeps its sessions below .loop
+	env, open := t.Environ(t.req.Env), slices.Clone(t.req.Open)
+	project, _, _ := loop.Owned(t.req.LogDir)
+	closed := userfiles.Paths(env, project)
+	if t.Wall.Strict() {
+		home := proc.Getenv(env, "HOME")
+		config := cmp.Or(proc.Getenv(env, "CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
+		open = append(open, config, filepath.Join(home, ".claude.json"))
+		closed = append(closed, filepath.Join(config, "plugins"))
 	}
-	env := t.Environ(t.req.Env)
-	home := proc.Getenv(env, "HOME")
-	config := cmp.Or(proc.Getenv(env, "CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
-	closed := slices.Clone(t.req.Closed)
-	for _, name := range []string{"settings.json", "settings.local.json", "CLAUDE.md", "agents", "commands", "hooks",
-		"output-styles", "plugins", "rules", "skills"} {
-		closed = append(closed, filepath.Join(config, name))
-	}
-	return t.Wall.Wrapper(closed, append(slices.Clone(t.req.Open), config, filepath.Join(home, ".claude.json"))...)
+	return t.Wall.With(nil, closed).Wrapper(t.req.Closed, open...)
 }
 
 // fillResult stores the facts of the conversation in the result of the turn.

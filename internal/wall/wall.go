@@ -101,11 +101,11 @@ func (w *Wall) binds(closed, open []string) []string {
 			list = append(list, bind{path: p, access: access})
 		}
 	}
-	add(readOnly, w.closed...)
 	add(readOnly, closed...)
 	if !w.strict {
 		list = list[:min(len(list), maxBinds)]
 	}
+	add(readOnly, w.closed...)
 	add(writable, open...)
 	base := bind{path: "/", access: writable}
 	if w.strict {

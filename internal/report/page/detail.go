@@ -71,8 +71,12 @@ func newAttempt(r report.AttemptRecord) Attempt {
 		return a
 	}
 	end := *r.End // without that which the page does not show
-	end.Result.Output, end.Result.Digests, end.Result.Report, end.Result.Signature = nil, nil, "", ""
-	a.Note, a.End = r.Note(), &end
+	end.Result.Output = nil
+	end.Result.Digests = nil
+	end.Result.Report = ""
+	end.Result.Signature = ""
+	a.End = &end
+	a.Note = r.Note()
 	a.Words = newMarkup(textfmt.Multiline(r.End.Result.Report, maxOutput))
 	for _, n := range r.End.Result.Refusals {
 		a.Refusals = append(a.Refusals, n.String())
