@@ -3,12 +3,16 @@ package crash
 // This file runs out of space for worktrees in a run. The .loop is on a tmpfs of its own.
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"wavex/e2e/rig"
 	"wavex/e2e/scratch"
+	"wavex/internal/event"
 )
 
 // The space runs out while agents work in worktrees: the run stops, and with space again it completes without
@@ -28,6 +32,7 @@ func TestNoRoomLeftForWorktrees(t *testing.T) {
 	scratch.Mount(t, p.Loop(), "size=64m", 0)
 	w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
 	mustHave(p.Project, ".cache/c")
+	mustIntegrate(p.Project, "a", "b") // what git says of a full disk depends on the command
 	fill(t, filepath.Join(p.Loop(), "fill"))
 	p.Write(".cache/go", "")
 	w.End().MustSay(t, 5, "no space left on device", ".loop")
@@ -40,6 +45,24 @@ func TestNoRoomLeftForWorktrees(t *testing.T) {
 	}
 	p.MustAddUp(true)
 	p.mustHaveWork()
+}
+
+// mustIntegrate waits until the work of tasks was brought together.
+func mustIntegrate(p scratch.Project, tasks ...string) {
+	p.T.Helper()
+	ctx, cancel := context.WithTimeout(p.T.Context(), scratch.Limit)
+	defer cancel()
+	if !rig.Until(ctx, func() bool {
+		var completed []string
+		for _, e := range p.Events() {
+			if b, ok := e.Body.(event.IntegrationEnded); ok {
+				completed = append(completed, b.Completed...)
+			}
+		}
+		return !slices.ContainsFunc(tasks, func(id string) bool { return !slices.Contains(completed, id) })
+	}) {
+		p.T.Fatalf("%q were never brought together\n%s", tasks, p.Dump())
+	}
 }
 
 // newLargeProject is newRepoProject with files of 1 MB.
