@@ -54,8 +54,6 @@ type invocation struct {
 	session            *run.Session
 	prompter           *prompter        // the person at the terminal; nil before the first question
 	notices            diverter         // stderr, or the live view while it is on the screen
-	keyboard           *keyboard        // nil: keys are not read
-	stopKeys           chan bool        // keys that ask to drain (false) or to interrupt
 	suppressCompletion bool             // the caller prints the last block
 	state              *scheduler.State // at the end; nil if the session was left at once
 }
@@ -63,7 +61,7 @@ type invocation struct {
 // prepare reads everything, refuses a run that cannot work, and only then writes. So a wrong plan
 // or a missing CLI leaves nothing behind. A signal ends the processes that it has started.
 func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err error) {
-	r = &invocation{opts: o, std: std, secrets: secret.New(os.Environ()), stopKeys: make(chan bool, 4)}
+	r = &invocation{opts: o, std: std, secrets: secret.New(os.Environ())}
 	r.notices.to = std.Err
 	if err := r.load(ctx); err != nil { // it starts no process, so a signal ends wavex, also at its question
 		return nil, err
@@ -357,8 +355,6 @@ func (r *invocation) run(ctx context.Context) error {
 	c.Calls, c.Allow = r.callPrompter(c.View), r.allowAlways
 	stop := r.forwardSignals(&c)
 	defer stop()
-	c.Ended = r.keyboard.end
-	defer r.keyboard.close()
 	out, err := r.session.Run(ctx, c)
 	r.state = out.State
 	end := r.withReports(r.exitError(out, err))
@@ -426,11 +422,6 @@ func (r *invocation) peopleView() ui.View {
 	if !r.opts.plain && !asks && setLive(&o, r.std.Err) {
 		v := ui.Terminal(redactingWriter{r.std.Err, r.secrets}, o)
 		r.notices.divert(v)
-		files := runlog.Files(r.config.Loop, r.config.Run)
-		r.keyboard = openKeyboard(r.std.In, v, ui.Controls{
-			Log:  func(task string, attempt, n int) []string { return logTail(files, task, attempt, n, o) },
-			Stop: r.pressStop,
-		})
 		return v
 	}
 	return ui.Plain(redactingWriter{r.std.Err, r.secrets}, o)

@@ -277,13 +277,12 @@ func (g *tailReader) readRest(each func(*transcript.Reader, []byte, bool)) error
 	return nil
 }
 
-// logTail returns the last n lines of an attempt's log, clean, for a live view. There may be none yet.
-func logTail(files fs.FS, task string, attempt, n int, look ui.Options) (lines []string) {
-	look.Color = false
+// logTail returns the last n lines of an attempt's log, clean, for the page. There may be none yet.
+func logTail(files fs.FS, task string, attempt, n int) (lines []string) {
 	dir := path.Join(task, loop.Attempt(attempt))
 	if tail, _, err := transcript.ReadTail(files, path.Join(dir, loop.StreamFile)); err == nil {
 		for e := range transcript.Entries(tail) {
-			lines = append(lines, ui.LogEntry(e, look)...)
+			lines = append(lines, ui.LogEntry(e, ui.Options{})...)
 		}
 	} else if tail, _, err := transcript.ReadTail(files, path.Join(dir, loop.OutputFile)); err == nil {
 		lines = strings.Split(textfmt.Multiline(string(tail), 0), "\n")

@@ -71,7 +71,7 @@ func TestLogTailHasNoTabs(t *testing.T) {
 			`{"type":"text","text":"if x {\n\treturn\n}"}]}}` + "\n")},
 	}
 	for task, want := range map[string]string{"cmd": "a    b|    c", "ai": "if x {|    return|}"} {
-		if got := strings.Join(logTail(files, task, 1, 10, ui.Options{}), "|"); got != want {
+		if got := strings.Join(logTail(files, task, 1, 10), "|"); got != want {
 			t.Errorf("the end of the log of %s is %q", task, got)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // Ctrl-C at a terminal waits for a minute instead.
 const workersLate = 4500 * time.Millisecond
 
-// forwardSignals passes signals, and keys that ask for the same, to the session until stop is called.
+// forwardSignals passes signals to the session until stop is called.
 func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 	in := notifyStopSignals()
 	out := make(chan scheduler.Signal, 2) // drain and interrupt, each once
@@ -38,7 +38,11 @@ func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 				return
 			case s := <-in:
 				if s == drainSignal {
-					r.pressStop(false)
+					sig, words := w.drain()
+					if sig != nil {
+						out <- *sig
+					}
+					fmt.Fprintln(&r.notices, "wavex: "+words)
 					continue
 				}
 				sig, leave, words := w.handle(s)
@@ -60,12 +64,6 @@ func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 			case <-late:
 				gone <- lateCode
 				return
-			case interrupt := <-r.stopKeys:
-				sig, words := w.press(interrupt)
-				if sig != nil {
-					out <- *sig
-				}
-				fmt.Fprintln(&r.notices, "wavex: "+words)
 			}
 		}
 	}()
@@ -73,14 +71,6 @@ func (r *invocation) forwardSignals(c *run.Console) (stop func()) {
 		signal.Stop(in)
 		close(quit)
 		<-finished
-	}
-}
-
-// pressStop asks for a stop by a key.
-func (r *invocation) pressStop(interrupt bool) {
-	select {
-	case r.stopKeys <- interrupt:
-	default: // keys are pressed faster than they are read; those before it say the same
 	}
 }
 
@@ -140,23 +130,17 @@ func (w *stopRequests) handle(s os.Signal) (sig *scheduler.Signal, leave int, wo
 	return sig, 0, words
 }
 
-// press returns the same for a key of the live view. A key has no effect the second time, and none leaves at once.
-func (w *stopRequests) press(interrupt bool) (sig *scheduler.Signal, words string) {
-	words = "nothing more is started; running attempts may finish (s to interrupt them)"
+// drain returns the same for drainSignal, which has no effect the second time and never leaves at once.
+func (w *stopRequests) drain() (sig *scheduler.Signal, words string) {
+	words = "nothing more is started; running attempts may finish (Ctrl-C to interrupt them)"
 	switch {
 	case w.interrupting:
 		return nil, "the running attempts are interrupted already (Ctrl-C to leave at once)"
-	case interrupt:
-		words = "interrupting the running attempts (Ctrl-C to leave at once)"
-		w.count = 2
 	case w.count > 0:
 		return nil, words
-	default:
-		w.count = 1
 	}
-	w.interrupting, w.last = interrupt, 3
+	w.count, w.last = 1, 3
 	is := initialSignal(os.Interrupt)
-	is.Interrupt = interrupt
 	return &is, words
 }
 

@@ -72,6 +72,27 @@ func TestStopRequests(t *testing.T) {
 	}
 }
 
+// A request to drain has its effect once, and none after an interruption. A signal after it interrupts.
+func TestRequestToDrain(t *testing.T) {
+	t.Parallel()
+	w := stopRequests{drains: func(os.Signal) bool { return false }}
+	if sig, _ := w.drain(); sig == nil || sig.Interrupt || sig.Code != 130 {
+		t.Errorf("the first: %+v", sig)
+	}
+	if sig, words := w.drain(); sig != nil || !strings.Contains(words, "nothing more is started") {
+		t.Errorf("the second: %+v, %q", sig, words)
+	}
+	if sig, leave, _ := w.handle(syscall.SIGTERM); sig == nil || !sig.Interrupt || leave != 0 {
+		t.Errorf("SIGTERM: %+v, %d", sig, leave)
+	}
+	if sig, words := w.drain(); sig != nil || !strings.Contains(words, "interrupted already") {
+		t.Errorf("after an interruption: %+v, %q", sig, words)
+	}
+	if _, leave, _ := w.handle(syscall.SIGTERM); leave != 143 {
+		t.Errorf("the second SIGTERM leaves with %d", leave)
+	}
+}
+
 // Only a wavex that says so is sent the signal that drains, which would end another one.
 func TestOnlyAWavexThatDrainsIsSignalled(t *testing.T) {
 	t.Parallel()

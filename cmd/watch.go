@@ -47,9 +47,8 @@ func newWatch(std Stdio) *cobra.Command {
 		Short: "Watch a run from another terminal, or in a browser",
 		Long: `watch shows the run in .loop/ of the project directory (or of the plan's project
 directory) while it goes on, as wavex run does on a terminal: a bar, the running
-tasks with their last tool and its age, cost against the budget. The key ? lists
-its keys. It ends when the run does, or with q or Ctrl-C, of which the run knows
-nothing. Without a terminal, or with --plain, it writes one line for each thing
+tasks with their last tool and its age, cost against the budget. It ends when the
+run does, or with Ctrl-C, of which the run knows nothing. Without a terminal, or with --plain, it writes one line for each thing
 that happens.
 
 With --web it serves the page of wavex report --html, live, on this machine
@@ -97,16 +96,8 @@ func (f follower) redraw(ctx context.Context, std Stdio, o ui.Options) error {
 	if f.Done() {
 		return f.printTable(std, o.Width()-1, o.ASCII)
 	}
-	ctx, leave := context.WithCancel(ctx)
-	defer leave()
 	v := ui.Terminal(std.Out, o)
 	v.Join(f.State, time.Now())
-	files := f.Files()
-	keyboard := openKeyboard(std.In, v, ui.Controls{Leave: leave,
-		Log:  func(task string, attempt, n int) []string { return logTail(files, task, attempt, n, o) },
-		Stop: func(interrupt bool) { fmt.Fprintln(v, "wavex: "+askOwner(f.loop, interrupt)) },
-	})
-	defer keyboard.close()
 	return f.showUntilEnd(ctx, std, v, v.Activity)
 }
 

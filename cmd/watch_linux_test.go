@@ -146,16 +146,6 @@ func TestWatchOnATerminal(t *testing.T) {
 	}
 }
 
-// cooked reports whether the terminal collects lines and echoes them.
-func (v *screen) cooked() bool {
-	v.t.Helper()
-	modes, err := unix.IoctlGetTermios(int(v.outer.Fd()), unix.TCGETS)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	return modes.Lflag&unix.ICANON != 0 && modes.Lflag&unix.ECHO != 0
-}
-
 func (v *screen) send(keys string) {
 	v.t.Helper()
 	if _, err := v.outer.WriteString(keys); err != nil {
@@ -202,100 +192,41 @@ func exitCode(t *testing.T, c *exec.Cmd) int {
 	return c.ProcessState.ExitCode()
 }
 
-// Keys unfold a task and drain the run. Ctrl-Z gives the terminal back and takes it again. At the end it is as it was.
-func TestKeysOnATerminal(t *testing.T) {
+// Ctrl-C at a terminal drains, then interrupts.
+func TestCtrlCOnATerminal(t *testing.T) {
 	t.Parallel()
-	_, v, c, open := gatedRun(t)
+	_, v, run, _ := gatedRun(t)
 	at := v.shows(0, has("  Bash cat go"))
-	if v.cooked() {
-		t.Error("single keys are not read")
-	}
-	v.send("\r")
-	v.shows(at, has("    | → Bash  cat go"))
-	v.send("\x1a") // Ctrl-Z
-	var state syscall.WaitStatus
-	if _, err := syscall.Wait4(c.Process.Pid, &state, syscall.WUNTRACED, nil); err != nil || !state.Stopped() {
-		t.Fatalf("Ctrl-Z: %v, %v", state, err)
-	}
-	if !v.cooked() {
-		t.Errorf("a wavex that %v stopped keeps the terminal", state.StopSignal())
-	}
-	v.mu.Lock()
-	at = len(v.said.String())
-	v.mu.Unlock()
-	if err := c.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	at = v.shows(at, has("wave 1/2"))
-	v.send("d")
-	at = v.shows(at, has("nothing more is started; running attempts may finish (s to interrupt them)"))
-	open()
-	v.shows(at, has("Continue with: wavex resume"))
-	if code := exitCode(t, c); code != 130 {
+	v.send("\x03")
+	at = v.shows(at, has("may finish (again to interrupt"))
+	v.send("\x03")
+	v.shows(at, has("Continue with"))
+	if code := exitCode(t, run); code != 130 {
 		t.Errorf("exit code %d", code)
 	}
-	if !v.cooked() {
-		t.Error("the terminal is not as it was")
-	}
 }
 
-// Ctrl-C at a terminal whose keys are read drains, then interrupts. SIGQUIT and the second s leave the terminal as it
-// was.
-func TestTerminalIsGivenBack(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		say  []string // each sent after the text before it is shown
-		code int
-	}{
-		"Ctrl-C twice": {[]string{"?: keys", "\x03", "may finish (again to interrupt", "\x03", "Continue with"}, 130},
-		"s twice":      {[]string{"  Bash cat go", "s", "s again interrupts", "s", "Continue with"}, 130},
-		"SIGQUIT":      {[]string{"?: keys", "\x1c", "goroutine "}, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, v, run, _ := gatedRun(t)
-			at := 0
-			for i, text := range c.say {
-				if i%2 == 1 {
-					v.send(text)
-				} else {
-					at = v.shows(at, has(text))
-				}
-			}
-			if code := exitCode(t, run); code != c.code || !v.cooked() {
-				t.Errorf("exit code %d, terminal as it was: %v", code, v.cooked())
-			}
-		})
-	}
-}
-
-// wavex watch shows the log of another process's attempt, drains its run by a key, and leaves it alone with q.
-func TestWatchByKeys(t *testing.T) {
+// wavex watch leaves another process's run alone with Ctrl-C, and shows it until its end otherwise.
+func TestWatchIsLeft(t *testing.T) {
 	t.Parallel()
 	dir, v, c, open := gatedRun(t, "--plain")
 	v.shows(0, has("Iteration 1/"))
-	if !v.cooked() {
-		t.Error("keys are read with --plain")
-	}
 	first, leaving := onTerminal(t, dir, 100, 30, "watch")
-	first.shows(0, has("?: keys"))
-	first.send("q")
-	if code := exitCode(t, leaving); code != 0 || !first.cooked() {
-		t.Errorf("q: exit code %d", code)
+	first.shows(0, has("  Bash cat go"))
+	first.send("\x03")
+	if code := exitCode(t, leaving); code != 0 {
+		t.Errorf("Ctrl-C: exit code %d", code)
 	}
 	watch, watching := onTerminal(t, dir, 100, 30, "watch")
 	at := watch.shows(0, has("  Bash cat go"))
-	watch.send("ld")
-	at = watch.shows(at, func(s string) bool {
-		return strings.Contains(s, "→ Bash  cat go") && strings.Contains(s, "is asked to start nothing more")
-	})
+	v.send("\x03")
 	v.shows(0, has("nothing more is started"))
 	open()
 	watch.shows(at, has("Continue with: wavex resume"))
 	if code := exitCode(t, c); code != 130 {
 		t.Errorf("the run ends with %d", code)
 	}
-	if code := exitCode(t, watching); code != 0 || !watch.cooked() {
+	if code := exitCode(t, watching); code != 0 {
 		t.Errorf("watch ends with %d", code)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"wavex/internal/question"
 	"wavex/internal/report/page"
 	"wavex/internal/textfmt"
-	"wavex/internal/ui"
 )
 
 // This file connects the live page with the run: its questions, the ends of its logs, and its stops.
@@ -55,7 +54,7 @@ func (f follower) addLive(r *page.Run) {
 	files := f.Files()
 	for i := range r.Tasks {
 		if n := r.Tasks[i].Now; n != nil && !n.Counsel {
-			lines := logTail(files, f.State.Plan.Tasks[i].ID, n.Number, pageLogLines, ui.Options{})
+			lines := logTail(files, f.State.Plan.Tasks[i].ID, n.Number, pageLogLines)
 			n.Log = strings.Join(lines, "\n")
 		}
 	}

@@ -36,8 +36,6 @@ type Console struct {
 	// leave at once.
 	Signals <-chan scheduler.Signal
 	Abort   <-chan int
-	// Ended is called when the loop has ended, also by a panic, which still ends the process; nil: not called.
-	Ended func()
 }
 
 // Result describes how a session ended.
@@ -116,9 +114,6 @@ func (r *Session) await(ctx context.Context, c Console, l *scheduler.Loop, seal 
 	ctx, interrupt := context.WithCancelCause(ctx)
 	done := make(chan outcome, 1)
 	go func() {
-		if c.Ended != nil {
-			defer c.Ended()
-		}
 		end, err := l.Run(ctx)
 		done <- outcome{end, err}
 	}()

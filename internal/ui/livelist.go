@@ -9,16 +9,10 @@ import (
 	"wavex/scheduler"
 )
 
-// This file shows the running items of a list (foreach) as one line, which a key unfolds.
+// This file shows the running items of a list (foreach) as one line.
 
 // listKind is the Kind of the entry of a list. Its Task is the id of the list.
 const listKind = "list"
-
-// liveEntry is a line of the live part: running work, or a list with running items.
-type liveEntry struct {
-	event.Activity
-	list string // the unfolded list that the work belongs to; ""
-}
 
 // updateLists follows the lists that have running items. It looks at no item that does not run.
 func (m *liveModel) updateLists(s *scheduler.State) {
@@ -40,24 +34,17 @@ func (m *liveModel) updateLists(s *scheduler.State) {
 	}
 }
 
-// entries returns the running work with one entry for each list, and behind an unfolded one its running items.
-func (m *liveModel) entries() (out []liveEntry) {
+// entries returns the running work with one entry for each list.
+func (m *liveModel) entries() (out []event.Activity) {
 	shown := map[string]bool{}
-	for k, d := range m.running {
+	for _, d := range m.running {
 		id := m.listOf[d.Task]
-		if id == "" {
-			out = append(out, liveEntry{Activity: d})
-			continue
-		}
-		if shown[id] {
-			continue
-		}
-		shown[id] = true
-		out = append(out, liveEntry{Activity: event.Activity{Task: id, Kind: listKind}})
-		for j := k; j < len(m.running) && m.keys.lists[id]; j++ {
-			if m.listOf[m.running[j].Task] == id {
-				out = append(out, liveEntry{m.running[j], id})
-			}
+		switch {
+		case id == "":
+			out = append(out, d)
+		case !shown[id]:
+			shown[id] = true
+			out = append(out, event.Activity{Task: id, Kind: listKind})
 		}
 	}
 	return out

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +31,6 @@ type liveModel struct {
 	observed map[string]observation  // of running attempts, by task
 	failures failures
 	outlook  outlook
-	keys     keyPanel
 }
 
 // observation holds facts about a running attempt that are not on record.
@@ -100,16 +98,6 @@ func (m *liveModel) lines(now time.Time, columns, rows int, ascii bool) []string
 		out = append(out, textfmt.Truncate(n, columns, ascii))
 	}
 	room := rows - 1 - len(out)
-	footer := m.keys.footer(columns, ascii)
-	if len(footer) >= room {
-		footer = nil
-	}
-	room -= len(footer)
-	tail := m.keys.tail
-	if tail = tail[max(0, len(tail)-max(room-3, 0)):]; !m.keys.open {
-		tail = nil
-	}
-	room -= len(tail)
 	next, entries := m.outlook.nextLine(), m.entries()
 	used := min(len(entries)+1, maxRunning)
 	m.failures.leave(room - used - maxFailureLines + 1)
@@ -121,35 +109,25 @@ func (m *liveModel) lines(now time.Time, columns, rows int, ascii bool) []string
 	} else {
 		next = ""
 	}
-	out = append(out, m.runningLines(entries, now, columns, room, tail, ascii)...)
+	out = append(out, m.runningLines(entries, now, columns, room, ascii)...)
 	if next != "" {
 		out = append(out, textfmt.Truncate("  "+next, columns, ascii))
 	}
-	return append(out, footer...)
+	return out
 }
 
-// runningLines returns at most room lines for the running work, the chosen entry among them, and below it its tail.
-func (m *liveModel) runningLines(entries []liveEntry, now time.Time, columns, room int, tail []string,
+// runningLines returns at most room lines for the running work.
+func (m *liveModel) runningLines(entries []event.Activity, now time.Time, columns, room int,
 	ascii bool) (out []string) {
 	if room < 1 {
 		return nil
 	}
-	from, shown := 0, len(entries)
+	shown := len(entries)
 	if shown > room {
 		shown = max(room-1, 1)
-		chosen := slices.IndexFunc(entries, m.keys.is)
-		from = min(max(chosen-shown+1, 0), len(entries)-shown)
 	}
-	for _, d := range entries[from : from+shown] {
-		l := m.entryLine(d, now, columns, ascii)
-		if !m.keys.is(d) {
-			out = append(out, l)
-			continue
-		}
-		out = append(out, textfmt.Truncate(">"+strings.TrimPrefix(l, " "), columns, ascii)) // of few columns l has no margin
-		for _, l := range tail {
-			out = append(out, textfmt.Truncate("    | "+l, columns, ascii))
-		}
+	for _, d := range entries[:shown] {
+		out = append(out, m.entryLine(d, now, columns, ascii))
 	}
 	if hidden := len(entries) - shown; hidden > 0 && room > 1 {
 		out = append(out, textfmt.Truncate(fmt.Sprintf("  and %d more", hidden), columns, ascii))
@@ -158,7 +136,7 @@ func (m *liveModel) runningLines(entries []liveEntry, now time.Time, columns, ro
 }
 
 // entryLine returns the line of an entry.
-func (m *liveModel) entryLine(d liveEntry, now time.Time, columns int, ascii bool) string {
+func (m *liveModel) entryLine(d event.Activity, now time.Time, columns int, ascii bool) string {
 	if d.Kind == listKind {
 		return textfmt.Truncate(listLine(m.lists[d.Task], ascii), columns, ascii)
 	}
@@ -178,10 +156,7 @@ func (m *liveModel) entryLine(d liveEntry, now time.Time, columns int, ascii boo
 		}
 		label += " " + textfmt.Fit(d.Subject, 80, ascii)
 	}
-	if d.list != "" {
-		return "  " + runningLine(d.Activity, label, o.cost, now, columns-2, ascii)
-	}
-	return runningLine(d.Activity, label, o.cost, now, columns, ascii)
+	return runningLine(d, label, o.cost, now, columns, ascii)
 }
 
 func (m *liveModel) notice(now time.Time) string {

@@ -23,7 +23,6 @@ type stage struct {
 	e     *emulator
 	clock atomic.Int64
 	seen  strings.Builder
-	asked []bool // stops that the keys asked for
 }
 
 // newStage returns a stage of a size for a plan that has not begun.
@@ -37,16 +36,6 @@ func stageOf(t *testing.T, columns, rows int, run *reporttest.FakeRun) *stage {
 	g.clock.Store(reporttest.Start.UnixNano())
 	g.v = Terminal(g.e, Options{Width: g.e.columns, Height: func() int { return rows },
 		Now: func() time.Time { return time.Unix(0, g.clock.Load()) }})
-	g.v.Control(Controls{
-		Log: func(task string, attempt, n int) []string {
-			lines := []string{"→ Bash  go test ./" + strings.ToLower(task)}
-			for i := range 30 {
-				lines = append(lines, fmt.Sprintf("    --- PASS: Test%d (0.%02ds)", i+1, i))
-			}
-			return lines[max(0, len(lines)-n):]
-		},
-		Stop: func(interrupt bool) { g.asked = append(g.asked, interrupt) },
-	})
 	g.Show = func(e event.Event, s *scheduler.State) {
 		g.clock.Store(e.Time.UnixNano())
 		g.v.Event(e, s)
@@ -65,13 +54,6 @@ func (g *stage) uses(task string, attempt int, tool string, after time.Duration)
 // look records the screen.
 func (g *stage) look(when string) { fmt.Fprintf(&g.seen, "=== %s\n%s", when, g.e.screen()) }
 
-func (g *stage) press(sent string) {
-	for _, k := range Keys([]byte(sent)) {
-		g.v.Press(k)
-		waitForFrame()
-	}
-}
-
 var parserTasks = reporttest.Tasks{{"T-001", "Add the token type", nil}, {"T-002", "Write the parser", nil},
 	{"T-003", "Join parser and tokens, and write down how they work together", []int{0, 1}}}
 
@@ -81,12 +63,6 @@ var stories = map[string]func(*stage){
 		g.StartRun(reporttest.Config()).StartWave(1).StartAttempt("T-001", 0).StartAttempt("T-002", 1)
 		g.uses("T-002", 1, "Edit parser.go", 4*time.Second)
 		g.look("two tasks run")
-		g.press("?")
-		g.look("help")
-		g.press("?j\r")
-		g.look("T-001 is unfolded")
-		g.press("jl\x1b")
-		g.look("the log of T-002 is above")
 		g.Advance(8*time.Second).EndAttempt("T-001", reporttest.PassingResult(120_000), event.Completed, nil)
 		g.EndAttempt("T-002", reporttest.PassingResult(90_000), event.Completed, nil)
 		g.StartWave(2).StartAttempt("T-003", 0).Advance(5*time.Second).EndAttempt("T-003", reporttest.PassingResult(10_000),
@@ -130,14 +106,8 @@ var stories = map[string]func(*stage){
 	"drain": func(g *stage) {
 		g.StartRun(reporttest.Config()).StartWave(1).StartAttempt("T-001", 0).StartAttempt("T-002", 1)
 		g.uses("T-001", 1, "Write token.go", 2*time.Second)
-		g.press("s")
-		g.look("s is pressed once")
-		g.press("\x1bd")
-		if len(g.asked) != 1 || g.asked[0] {
-			g.t.Errorf("the keys asked for %v", g.asked)
-		}
 		g.Apply(event.Draining{Stop: event.Stop{Status: "interrupted", ExitCode: 130, Reason: "stopped by SIGINT"}})
-		_, _ = g.v.Write([]byte("wavex: nothing more is started; running attempts may finish (s to interrupt them)\n"))
+		_, _ = g.v.Write([]byte("wavex: nothing more is started; running attempts may finish (again to interrupt them)\n"))
 		waitForFrame()
 		g.look("it drains")
 		g.Advance(8*time.Second).EndAttempt("T-001", reporttest.PassingResult(120_000), event.Completed, nil)

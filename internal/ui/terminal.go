@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"wavex/internal/async"
@@ -20,7 +19,6 @@ import (
 const (
 	frameInterval = 100 * time.Millisecond // the minimum time between two frames
 	tickInterval  = time.Second            // update of ages and elapsed time
-	pauseTimeout  = time.Second            // how long Pause waits for a terminal that blocks
 )
 
 // LiveView redraws a few lines at the bottom of the screen and scrolls lines of record away above
@@ -31,8 +29,6 @@ type LiveView struct {
 	w      io.Writer
 	frames *async.Worker
 
-	controls atomic.Pointer[Controls] // nil: there is no keyboard
-
 	next nextTask // only the scheduler's goroutine uses it
 
 	mu     sync.Mutex
@@ -41,8 +37,7 @@ type LiveView struct {
 	drawn  int   // number of the first of them
 	live   bool  // the live part needs a redraw
 	closed bool
-	over   bool          // the last frame is drawn
-	paused chan struct{} // not nil: the live part is hidden, and the channel is closed once it is
+	over   bool // the last frame is drawn
 
 	err error // of the screen; only the worker and, after it, Close use it
 }
@@ -66,12 +61,9 @@ func Terminal(w io.Writer, o Options) *LiveView {
 		if tick != nil {
 			tick.Stop()
 		}
-		drawn := false
-		defer func() { v.crashed(drawn) }()
 		if v.draw(&s, last); !last {
 			tick = time.AfterFunc(tickInterval, v.frames.Wake)
 		}
-		drawn = true
 		return frameInterval // events in a burst share a frame
 	})
 	return v
@@ -81,7 +73,6 @@ func Terminal(w io.Writer, o Options) *LiveView {
 // remain.
 func (v *LiveView) draw(s *screen, last bool) {
 	columns, rows := v.opts.width(), v.opts.height()
-	v.readTail()
 	v.mu.Lock()
 	text := make([]string, len(v.above))
 	for i, r := range v.above {
@@ -91,78 +82,13 @@ func (v *LiveView) draw(s *screen, last bool) {
 	v.drawn += len(v.above)
 	v.above = nil
 	var live []string
-	hidden := v.paused
-	if v.live && !last && hidden == nil {
+	if v.live && !last {
 		live = v.model.lines(v.opts.now(), columns-1, rows, v.opts.ASCII)
 	}
 	v.mu.Unlock()
 	if v.err == nil {
 		v.err = s.show(text, live, columns, rows)
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if hidden != nil && v.paused == hidden {
-		closeOnce(hidden)
-	}
-}
-
-// crashed gives the keyboard back if a frame was not drawn, because drawing panics.
-func (v *LiveView) crashed(drawn bool) {
-	if c := v.controls.Load(); !drawn && c != nil && c.Crashed != nil { // without the lock, which drawing may hold
-		c.Crashed()
-	}
-}
-
-func closeOnce(c chan struct{}) {
-	select {
-	case <-c:
-	default:
-		close(c)
-	}
-}
-
-// readTail reads the log of the unfolded task.
-func (v *LiveView) readTail() {
-	v.mu.Lock()
-	p := &v.model.keys
-	attempt, ok := p.attempt(v.model.entries())
-	task, open := p.chosen, p.open
-	v.mu.Unlock()
-	if !ok || !open {
-		return
-	}
-	tail := v.controls.Load().Log(task, attempt, maxTail) // without the lock: it reads files
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if p.chosen == task {
-		p.tail = tail
-	}
-}
-
-// Pause hides the live part, so that something else may use the screen, and returns when it is hidden. Resume shows it
-// again.
-func (v *LiveView) Pause() {
-	v.mu.Lock()
-	if v.closed || v.paused != nil {
-		v.mu.Unlock()
-		return
-	}
-	hidden := make(chan struct{})
-	v.paused = hidden
-	v.frames.Wake()
-	v.mu.Unlock()
-	select {
-	case <-hidden:
-	case <-time.After(pauseTimeout): // the terminal blocks
-	}
-}
-
-// Resume ends a Pause.
-func (v *LiveView) Resume() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.paused = nil
-	v.frames.Wake()
 }
 
 // Write shows lines of wavex itself above the live part. After Close it writes to the terminal.
