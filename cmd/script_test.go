@@ -17,6 +17,7 @@ import (
 	signals "os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,6 +27,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wavex/cmd"
+	"wavex/e2e/rig"
 	"wavex/internal/event"
 	"wavex/internal/jsonschema"
 )
@@ -149,7 +151,11 @@ func TestScripts(t *testing.T) {
 		},
 	}
 	for _, script := range scripts {
-		t.Run(strings.TrimSuffix(filepath.Base(script), ".txtar"), func(t *testing.T) {
+		name := strings.TrimSuffix(filepath.Base(script), ".txtar")
+		if rig.Whole() && !slices.Contains(concurrent, name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := params
 			p.Files = []string{script}
@@ -160,6 +166,12 @@ func TestScripts(t *testing.T) {
 		})
 	}
 }
+
+// concurrent lists the scripts for rig.Whole, which is with the race detector: those in which much goes on at once, and
+// one that does more then. The others are many short programs, one after the other, and take longer than all other
+// tests of wavex together; they run without.
+var concurrent = []string{"counsel", "figures", "foreach", "killed", "listgrows", "mcpanswer", "mix", "policyask",
+	"review", "shared", "signals", "together", "watch", "webhook", "worktree"}
 
 // alone runs the one script of a RunT as the calling test.
 type alone struct{ *testing.T }

@@ -1,6 +1,6 @@
 // Command suite runs the tests of wavex for `make test`: the packages, the slowest first, and a smoke test
-// with the real CLI. With -whole it runs every test, all cases of each, with the race detector. It continues
-// after a package fails, and ends with one line of counts.
+// with the real CLI. With -whole it runs the tests with the race detector, all cases of each, but of cmd only those in
+// which much goes on at once. It continues after a package fails, and ends with one line of counts.
 package main
 
 import (
@@ -20,8 +20,7 @@ import (
 	"wavex/e2e/rig"
 )
 
-// packageTimeout bounds the time of a package on a busy machine; the slowest takes a few minutes on an idle
-// one.
+// packageTimeout bounds the time of a package on a busy machine; the slowest takes minutes on an idle one.
 const packageTimeout = "120m"
 
 // realCLI holds the tests with the real CLI, and benchmarks no test.
@@ -51,9 +50,10 @@ var (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	whole := flag.Bool("whole", false, "every test with all its cases; fails where the machine lacks a tool")
+	whole := flag.Bool("whole", false, "the tests with all their cases; fails where the machine lacks a tool")
+	skip := flag.String("skip", "", "a pattern of tests that do not run, as for go test")
 	flag.Parse()
-	ok, err := suite(ctx, os.Stdout, *whole)
+	ok, err := suite(ctx, os.Stdout, *whole, *skip)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "suite:", err)
 	}
@@ -62,9 +62,9 @@ func main() {
 	}
 }
 
-// suite runs the tests, and reports whether all of them passed. With whole it runs none and returns false if a tool
-// is missing.
-func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
+// suite runs the tests but those that skip matches, and reports whether all of them passed. With whole it runs none and
+// returns false if a tool is missing.
+func suite(ctx context.Context, out io.Writer, whole bool, skip string) (bool, error) {
 	listed, err := exec.CommandContext(ctx, "go", "list", "./...").Output()
 	if err != nil {
 		return false, fmt.Errorf("listing the packages: %w", err)
@@ -85,7 +85,7 @@ func suite(ctx context.Context, out io.Writer, whole bool) (bool, error) {
 		fmt.Fprintln(out, err) // the packages that need it fail
 	}
 	c := newTestCounter(out)
-	for _, args := range runs(strings.Fields(string(listed)), whole) {
+	for _, args := range runs(strings.Fields(string(listed)), whole, skip) {
 		if err = c.run(ctx, ".", args...); err != nil {
 			break
 		}
@@ -127,8 +127,8 @@ func missingTools(ctx context.Context) (missing []string) {
 }
 
 // runs returns the arguments of each go test.
-func runs(packages []string, whole bool) [][]string {
-	args := []string{"-timeout", packageTimeout, "-vet=off"} // make lint vets
+func runs(packages []string, whole bool, skip string) [][]string {
+	args := []string{"-timeout", packageTimeout, "-vet=off", "-skip", skip} // make lint vets
 	here := slices.DeleteFunc(slices.Clone(packages), func(p string) bool {
 		return p == benchmarks || !whole && (p == realCLI || slices.Contains(endToEnd, p))
 	})
