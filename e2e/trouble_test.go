@@ -28,7 +28,7 @@ func TestTroubleOfOneTask(t *testing.T) {
 	})
 	for _, c := range []struct {
 		name     string
-		deny     string        // the user's permissions.deny
+		rules    string        // the user's permissions
 		reply    fakeapi.Reply // to each request of the task
 		says     string        // the CLI's own words
 		outcomes string        // of the task's attempts
@@ -41,8 +41,10 @@ func TestTroubleOfOneTask(t *testing.T) {
 		{"long prompt", "", fakeapi.Fail(400, "prompt is too long: 300000 tokens > 200000 maximum"), "Prompt is too long",
 			"refused"},
 		{"unknown model", "", fakeapi.Fail(404, "model: "+model), "issue with the selected model", "refused"},
-		{"a deny rule", "Bash(echo:*)", shell, "Bash is denied by the rule Bash(echo:*) in ", "denied"},
-		{"a denied tool", "Bash", shell, "Bash is denied by the rule Bash in ", "denied"},
+		{"a deny rule", `"deny": ["Bash(echo:*)"]`, shell, "Bash is denied by the rule Bash(echo:*) in ", "denied"},
+		{"a denied tool", `"deny": ["Bash"]`, shell, "Bash is denied by the rule Bash in ", "denied"},
+		{"an ask rule", `"allow": ["Bash"], "ask": ["Bash(echo:*)"]`, shell, "Bash is denied by the rule Bash(echo:*) in ",
+			"denied"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -50,7 +52,7 @@ func TestTroubleOfOneTask(t *testing.T) {
 			agents[1].Then = &c.reply
 			srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
 			r, env := newRepo(t, manyTasks(4, 4)), Env(t, srv)
-			denyByUser(t, env, c.deny)
+			permitByUser(t, env, c.rules)
 			e := r.wavexEnv(env, "run", "plan.json", "--output", "json").end()
 			all, last := e.events(t)
 			if e.exit != 4 || last.Tasks.Completed != 3 || last.Tasks.Failed != 1 {
@@ -75,17 +77,17 @@ func TestTroubleOfOneTask(t *testing.T) {
 	}
 }
 
-// denyByUser writes the settings of the user, if there is a rule.
-func denyByUser(t *testing.T, env []string, rule string) {
+// permitByUser writes the settings of the user, if there are permissions.
+func permitByUser(t *testing.T, env []string, rules string) {
 	t.Helper()
-	if rule == "" {
+	if rules == "" {
 		return
 	}
 	at := filepath.Join(proc.Getenv(env, "CLAUDE_CONFIG_DIR"), "settings.json")
 	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(at, fmt.Appendf(nil, `{"permissions": {"deny": [%q]}}`, rule), 0o644); err != nil {
+	if err := os.WriteFile(at, fmt.Appendf(nil, `{"permissions": {%s}}`, rules), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -95,32 +95,33 @@ func failedChecks(checks []check.Evidence) (reason, detail string) {
 	return reason, b.String()
 }
 
-// denialReason says why tool calls were denied: by a deny rule, or because the agent left its directory, or by the
+// denialReason says why tool calls were denied: by a deny rule, or because the agent left its directory, and by the
 // want of rules that would have allowed them.
 func denialReason(ds []Denial) string {
 	if by := denialBy(ds); by != "" {
 		return by
 	}
-	var rules []string
+	text, rules := "permission denied", []string(nil)
 	for _, d := range ds {
-		if d.Left != "" {
-			return "permission denied: the agent left its own directory to edit " + d.Left
-		}
-		if len(rules) == 3 {
+		switch {
+		case d.Left != "" || d.Rule == "":
+			text = "permission denied: " + d.String()
+		case len(rules) < 3:
+			rules = append(rules, d.Rule)
+		case len(rules) == 3:
 			rules = append(rules, "...")
-			break
 		}
-		rules = append(rules, d.Rule)
 	}
-	return "permission denied; to allow it, add to allowedTools: " + strings.Join(rules, ", ")
+	if len(rules) > 0 {
+		text += "; to allow it, add to allowedTools: " + strings.Join(rules, ", ")
+	}
+	return text
 }
 
 // denialBy names the first deny rule that wins over every rule that could be added; "": there is none.
 func denialBy(ds []Denial) string {
-	for _, d := range ds {
-		if d.By != "" {
-			return d.Tool + " is denied by the rule " + d.By
-		}
+	if i := slices.IndexFunc(ds, func(d Denial) bool { return d.By != "" }); i >= 0 {
+		return ds[i].String()
 	}
 	return ""
 }

@@ -270,13 +270,26 @@ type Usage struct {
 // Denial is a denied tool call, with the rule that would allow it.
 type Denial struct {
 	Tool string `json:"tool"`
-	Rule string `json:"rule"` // as --allowedTools takes it, for example Bash(go test:*)
+	Rule string `json:"rule"` // as --allowedTools takes it, for example Bash(go test:*); "": none helps
 	// Kind says how the tool changes files; "": as far as the agent knows, it does not.
 	Kind ToolKind `json:"kind,omitempty"`
 	By   string   `json:"by,omitempty"`   // the deny rule that wins over Rule, and the file that has it
-	Left string   `json:"left,omitempty"` // the path, in the project's checkout, of an edit outside of the agent's tree
+	Left string   `json:"left,omitempty"` // the path, in the project's checkout, of a call outside of the agent's tree
 	// Absent reports that By took the tool from the agent, which could not call it. It matters only if the work failed.
 	Absent bool `json:"absent,omitempty"`
+}
+
+// String says why the call was denied, or which rule would allow it.
+func (d Denial) String() string {
+	switch {
+	case d.By != "":
+		return d.Tool + " is denied by the rule " + d.By
+	case d.Left != "":
+		return "the agent left its own directory for " + d.Left
+	case d.Rule == "":
+		return d.Tool + " is denied in spite of its rule, by a hook or by the CLI itself"
+	}
+	return "to allow it, add to allowedTools: " + d.Rule
 }
 
 // Refusal is a tool call that the policy did not let run.

@@ -202,25 +202,29 @@ func continuesSession(mode string, t *Task, r runner.Result) bool {
 	return !t.isSameFailure(r)
 }
 
-// allowAdvice returns the advice to a person about denied tool calls: remove the deny rule that wins, keep the agent in
-// its own directory, or add the rules that would have allowed them.
+// allowAdvice returns the advice to a person about denied tool calls: remove the deny rule that wins, or add the rules
+// that would have allowed them and keep the agent in its own directory, or change the hook against which no rule helps.
 func allowAdvice(id string, denials []runner.Denial) string {
-	var rules []string
+	var rules, steps []string
 	for _, d := range denials {
 		switch {
 		case d.By != "":
 			return fmt.Sprintf("remove the deny rule %s, which wins over allowedTools, or change the task; then: wavex retry %s",
 				d.By, id)
 		case d.Left != "":
-			return "name the files in the task by paths below its directory, not " + d.Left + "; then: wavex retry " + id
-		case !slices.Contains(rules, d.Rule):
+			steps = []string{"name the files in the task by paths below its directory, not " + d.Left}
+		case d.Rule != "" && !slices.Contains(rules, d.Rule):
 			rules = append(rules, d.Rule)
 		}
 	}
-	if len(rules) == 0 {
-		return "allow the tool in the plan's allowedTools, then resume"
+	if len(rules) > 0 {
+		steps = append(steps, fmt.Sprintf("add to the plan's allowedTools: %q", rules))
+		return strings.Join(steps, ", ") + ", then resume"
 	}
-	return fmt.Sprintf("add to the plan's allowedTools: %q, then resume", rules)
+	if len(steps) == 0 {
+		steps = []string{"change the task, or the hook that denies its calls; no rule of allowedTools helps"}
+	}
+	return steps[0] + "; then: wavex retry " + id
 }
 
 // retrySession returns the session mode of a task's retries: from the plan, unless a flag overrides

@@ -396,12 +396,16 @@ func TestSettingsOfATask(t *testing.T) {
 func TestTextsForAPerson(t *testing.T) {
 	t.Parallel()
 	for want, denials := range map[string][]runner.Denial{
-		"allow the tool in the plan's allowedTools, then resume": nil,
+		"change the task, or the hook that denies its calls; no rule of allowedTools helps; then: wavex retry a": {
+			{Tool: "Bash"}},
 		`add to the plan's allowedTools: ["a" "b"], then resume`: {{Rule: "a"}, {Rule: "b"}, {Rule: "a"}},
 		"remove the deny rule Bash in /h/s.json, which wins over allowedTools, or change the task; then: wavex retry a": {
 			{Rule: "x"}, {Rule: "Bash(ls)", By: "Bash in /h/s.json"}},
 		"name the files in the task by paths below its directory, not /p/a.go; then: wavex retry a": {
 			{Rule: "Edit(//p/a.go)", Left: "/p/a.go"}},
+		`name the files in the task by paths below its directory, not /p, ` +
+			`add to the plan's allowedTools: ["a"], then resume`: {
+			{Rule: "Bash(cd /p)", Left: "/p"}, {Rule: "a"}},
 	} {
 		if got := allowAdvice("a", denials); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -10,15 +10,17 @@ import (
 	"github.com/tidwall/gjson"
 
 	"wavex/internal/loop"
+	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
 	"wavex/runner"
 )
 
 // This file finds the deny rule that a denied call met. A deny rule wins over every allow rule, and the CLI does not
-// name it (observed on claude 2.1.330). A tool that a rule denies as a whole is not offered to the model.
+// name it (observed on claude 2.1.332). So does an ask rule, as no person is there. A tool that a rule denies as a
+// whole is not offered to the model.
 
-// denyRule is an entry of permissions.deny.
+// denyRule is an entry of permissions.deny or permissions.ask.
 type denyRule struct {
 	text  string
 	where string // the file that has it, or the plan's key
@@ -45,7 +47,7 @@ func (t *turn) denyRules() (rules []denyRule) {
 		if err != nil {
 			continue // the CLI reports the mistake
 		}
-		for _, rule := range gjson.GetBytes(text, "permissions.deny").Array() {
+		for _, rule := range gjson.GetBytes(text, "permissions.[deny,ask]|@flatten").Array() {
 			rules = append(rules, denyRule{strings.TrimSpace(rule.Str), path, filepath.Dir(filepath.Dir(path)), home})
 		}
 	}
@@ -146,17 +148,20 @@ func absent(rules []denyRule, offered []string) (out []runner.Denial) {
 	return out
 }
 
-// leftFor returns the path of a denied edit in the checkout that the working tree dir belongs to: the agent left its
-// own directory. It returns "" for other calls.
+// leftFor returns the first path of a denied call in the checkout that the working tree dir belongs to: the agent left
+// its own directory. It returns "" for other calls.
 func leftFor(dir string, d denial) string {
-	path := cmp.Or(d.input.Get("file_path").Str, d.input.Get("notebook_path").Str)
 	project, _, ok := strings.Cut(filepath.ToSlash(dir), "/"+loop.Name+"/"+loop.Worktrees+"/")
-	if !ok || toolKind(d.tool) != runner.EditTool {
+	if !ok {
 		return ""
 	}
-	below, ok := strings.CutPrefix(filepath.ToSlash(path), project+"/")
-	if !ok || strings.HasPrefix(below, loop.Name+"/") {
-		return ""
+	target := policy.Target(policy.Call{Input: []byte(d.input.Raw)})
+	separates := func(c rune) bool { return strings.ContainsRune(" \t\n\"'`;&|<>()=:", c) }
+	for _, path := range strings.FieldsFunc(target, separates) {
+		below, inside := strings.CutPrefix(filepath.ToSlash(path)+"/", project+"/")
+		if inside && !strings.HasPrefix(below, loop.Name+"/") {
+			return path
+		}
 	}
-	return path
+	return ""
 }

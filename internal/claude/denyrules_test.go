@@ -3,6 +3,7 @@ package claude
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -55,7 +56,7 @@ func TestNamesDenyRules(t *testing.T) {
 	for path, rule := range map[string]string{home: "Bash", dir: "Edit(*.lock)"} {
 		must(os.MkdirAll(filepath.Join(path, ".claude"), 0o755))
 		must(os.WriteFile(filepath.Join(path, ".claude", "settings.json"),
-			[]byte(`{"permissions":{"deny":["`+rule+`"]}}`), 0o644))
+			[]byte(`{"permissions":{"deny":["`+rule+`"],"ask":["NotebookEdit"]}}`), 0o644))
 	}
 	turn := &turn{Agent: &Agent{Host: runner.Host{Env: proc.Inherit([]string{"HOME=" + home}, nil)}}}
 	turn.req.Dir, turn.req.Settings.DisallowedTools = dir, []string{"WebFetch"}
@@ -66,7 +67,9 @@ func TestNamesDenyRules(t *testing.T) {
 		"Edit(*.lock) in " + filepath.Join(dir, ".claude", "settings.json"): {tool: "Write",
 			input: gjson.Parse(`{"file_path":"` + dir + `/go.lock"}`)},
 		"WebFetch in the plan's disallowedTools": {tool: "WebFetch", input: gjson.Parse(`{"url":"https://go.dev"}`)},
-		"":                                       {tool: "Read", input: gjson.Parse(`{"file_path":"/x"}`)},
+		"NotebookEdit in " + filepath.Join(home, ".claude", "settings.json"): {tool: "NotebookEdit",
+			input: gjson.Parse(`{"notebook_path":"/x"}`)},
+		"": {tool: "Read", input: gjson.Parse(`{"file_path":"/x"}`)},
 	} {
 		if got := denials([]denial{d}, nil, deny, dir); len(got) != 1 || got[0].By != want {
 			t.Errorf("denials of %s: %+v, want by %q", d.tool, got, want)
@@ -88,12 +91,16 @@ func TestNamesDenyRules(t *testing.T) {
 	}
 }
 
-// An edit of the checkout that the agent's tree belongs to is outside of its own directory.
+// A call that names the checkout that the agent's tree belongs to is outside of its own directory.
 func TestLeftItsDirectory(t *testing.T) {
 	t.Parallel()
 	const tree = "/p/.loop/worktrees/w1"
-	for path, want := range map[string]string{"/p/a.go": "/p/a.go", "/q/a.go": "", tree + "/a.go": ""} {
+	for path, want := range map[string]string{"/p/a.go": "/p/a.go", "/q/a.go": "", tree + "/a.go": "", "/pq": "",
+		"cd /p&&make": "/p", "echo x >/p/a.go": "/p/a.go", "cat " + tree + "/a.go": ""} {
 		d := denial{tool: "Write", input: gjson.Parse(`{"file_path":"` + path + `"}`)}
+		if strings.Contains(path, " ") {
+			d = denial{tool: "Bash", input: gjson.Parse(`{"command":"` + path + `"}`)}
+		}
 		if got := denials([]denial{d}, nil, nil, tree); got[0].Left != want {
 			t.Errorf("%s: left for %q, want %q", path, got[0].Left, want)
 		}

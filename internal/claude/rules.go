@@ -135,6 +135,9 @@ func denials(refused []denial, granted []string, deny []denyRule, dir string) (o
 			if slices.Contains(granted, rule) {
 				d.Rule = r.tool // denied in spite of its own rule: only a rule for the whole tool helps
 			}
+			if slices.Contains(granted, d.Rule) {
+				d.Rule = "" // neither does that: a hook denied it, or the CLI itself
+			}
 			if !slices.Contains(out, d) {
 				out = append(out, d)
 			}

@@ -111,6 +111,10 @@ func TestPipelineOfParts(t *testing.T) {
 func TestDenials(t *testing.T) {
 	t.Parallel()
 	refused := func(tool, input string) denial { return denial{tool: tool, input: gjson.Parse(input)} }
+	d := refused("Bash", `{"command":"had it"}`)
+	if got := denials([]denial{d}, []string{"Bash(had it)", "Bash"}, nil, ""); len(got) != 1 || got[0].Rule != "" {
+		t.Errorf("denied in spite of a rule for the whole tool: %+v", got)
+	}
 	kinds := map[string]runner.ToolKind{"Bash": runner.CommandTool, "Write": runner.EditTool,
 		"NotebookEdit": runner.EditTool}
 	for _, tc := range []struct {

@@ -164,11 +164,7 @@ func LogEnd(e event.AttemptEnded) []string {
 		out = append(out, fmt.Sprintf("   denied by the policy: %d more", more))
 	}
 	for _, d := range e.Result.Denials {
-		how := "   denied; to allow it: " + textfmt.Line(d.Rule)
-		if d.By != "" {
-			how = "   denied by the rule " + textfmt.Line(d.By)
-		}
-		out = append(out, how)
+		out = append(out, "   denied: "+textfmt.Line(d.String()))
 	}
 	if o := e.Result.Output; o != nil {
 		out = append(out, "   output: "+outputText(o))

@@ -8,6 +8,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/transcript"
+	"wavex/runner"
 	"wavex/scheduler"
 )
 
@@ -82,6 +83,13 @@ func TestLogOfAnAttempt(t *testing.T) {
 		}
 	}
 	golden(t, "log-attempts.txt", b.String())
+	denied := strings.Join(LogEnd(event.AttemptEnded{Result: runner.Result{Denials: []runner.Denial{{Rule: "a"},
+		{Rule: "b", By: "c in d"}, {Rule: "e", Left: "/p/f"}, {Tool: "g"}}}}), "\n")
+	for _, want := range []string{"allowedTools: a", "by the rule c in d", "directory for /p/f", "g is denied in spite"} {
+		if !strings.Contains(denied, want) {
+			t.Errorf("the log lacks %q:\n%s", want, denied)
+		}
+	}
 	evil := reporttest.HostileRun(t, nil)
 	for _, e := range evil.Events {
 		if body, ok := e.Body.(event.AttemptEnded); ok {
