@@ -97,7 +97,7 @@ func (c *nextTask) open(s *scheduler.State) []int {
 // are shown one by one with the state after all of them, so work that began at told or later has
 // not begun yet for the reader.
 func (c *nextTask) next(s *scheduler.State, told time.Time) string {
-	waiting := ""
+	waiting, verified := "", ""
 	for _, i := range c.open(s) {
 		if s.Ended == nil && !s.Selected(i) {
 			continue
@@ -121,12 +121,12 @@ func (c *nextTask) next(s *scheduler.State, told time.Time) string {
 				}
 				return taskLabel(s, id)
 			}
-			if waiting == "" {
-				waiting = "wait for " + textfmt.Fit(id, 60, true)
-			}
+			waiting = cmp.Or(waiting, "wait for "+textfmt.Fit(id, 60, true))
+		case event.Verified:
+			verified = cmp.Or(verified, "integration of "+textfmt.Fit(id, 60, true))
 		}
 	}
-	return cmp.Or(waiting, closingStep(s))
+	return cmp.Or(waiting, verified, closingStep(s))
 }
 
 // closingStep returns the step that is due when no task is open, or "none".
