@@ -400,10 +400,10 @@ func TestPolicyNotInForce(t *testing.T) {
 		says        string
 		both        bool
 	}{
-		{name: "bare by a wrapper", says: "carried out Bash without asking", set: func(t *testing.T, b *fixture) {
+		{name: "bare by a wrapper", says: "is in bare mode", both: true, set: func(t *testing.T, b *fixture) {
 			b.agent.Argv = []string{executable(t, "#!/bin/sh\nexec '"+b.agent.Argv[0]+"' --bare \"$@\"\n").path}
 		}},
-		{name: "bare by a variable", says: "carried out Bash without asking", set: func(_ *testing.T, b *fixture) {
+		{name: "bare by a variable", says: "is in bare mode", both: true, set: func(_ *testing.T, b *fixture) {
 			b.agent.ExtraEnv = map[string]string{"CLAUDE_CODE_SIMPLE": "1"}
 		}},
 		{name: "callbacks that are not registered", says: "carried out Bash without asking", both: true,
@@ -436,14 +436,21 @@ func TestPolicyNotInForce(t *testing.T) {
 				if test.then != "" {
 					done = fakeapi.Use(fakeapi.Bash(test.then)).WithUsage(use)
 				}
-				main := &fakeapi.Agent{Then: &done, Steps: []fakeapi.Reply{
-					fakeapi.Use(fakeapi.Bash(cmp.Or(test.first, "echo nice"))).WithUsage(use)}}
+				bare := test.says == "is in bare mode"
+				first := fakeapi.Use(fakeapi.Bash(cmp.Or(test.first, "echo nice"))).WithUsage(use)
+				main := &fakeapi.Agent{Then: &done, Steps: []fakeapi.Reply{first}}
+				if bare { // it may end before its first request
+					main = &fakeapi.Agent{Then: &first}
+				}
 				b := newFixtureOn(t, c, fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{main}}))
 				b.req.Settings.AllowedTools = []string{"Bash"}
 				test.set(t, b)
 				r := b.attempt(t.Context())
-				if r.Outcome != runner.Wrong || !strings.Contains(r.Reason, "the policy was not in force") ||
-					!strings.Contains(r.Reason, test.says) {
+				want, why := runner.Wrong, "the policy was not in force"
+				if bare {
+					want, why = runner.Broken, "leave out --bare"
+				}
+				if r.Outcome != want || !strings.Contains(r.Reason, why) || !strings.Contains(r.Reason, test.says) {
 					t.Errorf("%s: %s", r.Outcome, r.Reason)
 				}
 			})

@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"wavex/budget"
+	"wavex/internal/claude/statement"
 	"wavex/internal/lazyregexp"
 	"wavex/internal/policy"
 	"wavex/internal/textfmt"
@@ -123,6 +124,19 @@ func (p *toolCalls) onInitialized(r gjson.Result) {
 	applied := r.Get("response.hooks_applied")
 	if r.Get("subtype").Str == "error" || applied.Exists() && !applied.Bool() {
 		p.fail(runner.Broken, "the CLI does not take the policy: %s", cmp.Or(r.Get("error").Str, "hooks_applied is false"))
+	}
+}
+
+// onInit ends the turn of a CLI in bare mode, before its first response. Such a CLI accepts the callbacks, asks none,
+// and is told by its init line: few tools, no socket, no memory (observed on claude 2.1.258 and 2.1.332).
+func (p *toolCalls) onInit(o gjson.Result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	tools := o.Get("tools").Raw
+	if strings.HasPrefix(tools, `["Bash","Edit","Read"`) && !strings.Contains(tools, "Write") &&
+		!o.Get("memory_paths").Exists() && !o.Get("messaging_socket_path").Exists() {
+		p.fail(runner.Broken, "the CLI is in bare mode, which keeps the policy on tool calls from working: leave out --bare "+
+			"and CLAUDE_CODE_SIMPLE, or install a version that does not begin so, such as %s", statement.Newest())
 	}
 }
 

@@ -264,6 +264,27 @@ func TestBareIsRefused(t *testing.T) {
 	}
 }
 
+// A CLI that says by its init line that it is in bare mode ends the turn, and the lines of others do not.
+func TestBareInit(t *testing.T) {
+	t.Parallel()
+	const head = `{"type":"system","subtype":"init","claude_code_version":"2.1.332","tools":["Bash","Edit","Read"`
+	for line, bare := range map[string]bool{
+		head + `]}`:                    true,
+		head + `,"StructuredOutput"]}`: true,
+		head + `],"memory_paths":{"auto":"/h/memory/"},"messaging_socket_path":"/tmp/1.sock"}`: false,
+		head + `],"messaging_socket_path":"/tmp/1.sock"}`:                                      false,
+		head + `,"Write"]}`: false,
+		initLine:            false,
+	} {
+		f := transcript{calls: &toolCalls{}}
+		f.onLine([]byte(line), false)
+		if e := f.calls.end; (e != nil) != bare || bare && (e.outcome != runner.Broken ||
+			!strings.Contains(e.reason, "CLAUDE_CODE_SIMPLE")) {
+			t.Errorf("%s: %v", line, e)
+		}
+	}
+}
+
 // resultJudge decides by a function, and keeps the results.
 type resultJudge struct {
 	before  judgeFunc // nil: every call passes

@@ -163,6 +163,9 @@ func (f *transcript) onSystem(o gjson.Result) {
 			f.init.tools = append(f.init.tools, strings.Clone(tool.Str))
 		}
 		f.session = strings.Clone(o.Get("session_id").Str)
+		if f.calls != nil {
+			f.calls.onInit(o)
+		}
 		f.onWork()
 		f.report("init", "claude "+f.init.version+", "+f.init.model)
 	case "api_retry":
