@@ -44,11 +44,12 @@ func (s Store) Copy(ctx context.Context, root, to string, back Tree) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, copyTimeout, errCopyTime)
 	defer cancel()
 	root = resolved(root)
+	temp := tempIn(root)
 	own := resolved(filepath.Dir(to)) // it may be in root, also by a link
 	var size int64
 	err := safefile.CopyTree(ctx, root, to, func(rel string, d fs.DirEntry) (bool, error) {
 		name := filepath.ToSlash(rel)
-		if _, isBack := back[name]; isBack || name == ".git" || isOwn(name) || filepath.Join(root, rel) == own {
+		if _, isBack := back[name]; isBack || name == ".git" || isOwn(name, temp) || filepath.Join(root, rel) == own {
 			return true, nil
 		}
 		if info, err := d.Info(); err == nil {

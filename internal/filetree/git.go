@@ -84,7 +84,8 @@ func gitTree(ctx context.Context, root string, env []string) (Tree, map[string]b
 		}
 		t[strings.TrimSuffix(name, "/")] = ""
 	}
-	maps.DeleteFunc(t, func(name string, _ State) bool { return isOwn(name) })
+	temp := tempIn(root)
+	maps.DeleteFunc(t, func(name string, _ State) bool { return isOwn(name, temp) })
 	t["."] = ignoredState // the mark of a repository, whose rules hold
 	t[above] = State(belowState + strings.TrimSuffix(prefix, "\n"))
 	for depth := range strings.Count(prefix, "/") {
@@ -115,6 +116,15 @@ func resolved(dir string) string {
 		return to
 	}
 	return dir
+}
+
+// tempIn returns the beginning of the paths of wavex's temporary folders in root; "": TMPDIR is not there.
+func tempIn(root string) string {
+	temp, err := filepath.Rel(root, resolved(os.TempDir()))
+	if err != nil || !filepath.IsLocal(temp) || temp == "." {
+		return ""
+	}
+	return filepath.ToSlash(temp) + "/wavex-"
 }
 
 // IsRepository reports whether git stops at a .git when it looks upward: at a file, and at a folder with a HEAD,

@@ -75,8 +75,8 @@ func isCache(dir string, first bool) bool {
 var caches = []string{"node_modules", "__pycache__", ".venv", ".tox", ".pytest_cache", ".mypy_cache",
 	".ruff_cache", ".gradle", ".cache"}
 
-// isOwn reports whether a path is in wavex's own folder.
-func isOwn(name string) bool {
+// isOwn reports whether a path is in wavex's own folder, or in a temporary one, whose path begins with temp.
+func isOwn(name, temp string) bool {
 	first, _, _ := strings.Cut(name, "/")
-	return loop.IsName(first)
+	return loop.IsName(first) || temp != "" && strings.HasPrefix(name, temp)
 }

@@ -65,7 +65,7 @@ func (l *Lister) Again(ctx context.Context, root string, env []string, was, last
 
 // walk lists the files of root, without their states. The rules decide about new files and directories.
 func walk(ctx context.Context, root string, env []string, was Tree, rules rules) (Tree, error) {
-	w := walker{ctx: ctx, root: root, was: was, known: was.directories(), t: Tree{}}
+	w := walker{ctx: ctx, root: root, temp: tempIn(root), was: was, known: was.directories(), t: Tree{}}
 	for todo := []string{"."}; len(todo) > 0; {
 		w.files, w.dirs = nil, nil
 		for _, w.top = range todo {
@@ -102,6 +102,7 @@ func walk(ctx context.Context, root string, env []string, was Tree, rules rules)
 type walker struct {
 	ctx         context.Context
 	root, top   string // top: where the walk begins
+	temp        string // see tempIn
 	was, t      Tree
 	known       map[string]bool // directories of was
 	files, dirs []string        // new ones
@@ -115,7 +116,7 @@ func (w *walker) visit(at string, d fs.DirEntry, _ error) error {
 	case w.ctx.Err() != nil:
 		return context.Cause(w.ctx)
 	case name == w.top: // it counts
-	case d.Name() == ".git" || isOwn(name):
+	case d.Name() == ".git" || isOwn(name, w.temp):
 		return skip(d)
 	case state == ignoredState || state == directory && d.IsDir():
 		w.t[name] = state
