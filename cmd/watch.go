@@ -47,9 +47,9 @@ func newWatch(std Stdio) *cobra.Command {
 		Short: "Watch a run from another terminal, or in a browser",
 		Long: `watch shows the run in .loop/ of the project directory (or of the plan's project
 directory) while it goes on, as wavex run does on a terminal: a bar, the running
-tasks with their last tool and its age, cost against the budget. It ends when the
-run does, or with Ctrl-C, of which the run knows nothing. Without a terminal, or with --plain, it writes one line for each thing
-that happens.
+tasks with their last tool and its age, cost against the budget. It ends when
+the run does, or with Ctrl-C, of which the run knows nothing. Without a
+terminal, or with --plain, it writes one line for each thing that happens.
 
 With --web it serves the page of wavex report --html, live, on this machine
 only, until Ctrl-C. Its address, with a secret in it, is printed on stdout. The
