@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -14,8 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"wavex/e2e/rig"
 	"wavex/internal/check"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "helper" {
 		os.Exit(helper(os.Args[2], os.Args[3:]))
 	}
-	goleak.VerifyTestMain(m)
+	flag.Parse()
+	os.Exit(rig.Run(m, "internal/gitwork", 6)) // most wait for git
 }
 
 // files has the contents of a repository by path.
