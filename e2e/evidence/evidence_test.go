@@ -5,6 +5,7 @@ package evidence
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,6 +29,8 @@ const atOnce = 6
 const limit = 15 * time.Minute
 
 var wavex, goCache string // set by TestMain before any test runs
+
+var allWays = flag.Bool("ways", false, "run each case in all its ways")
 
 func TestMain(m *testing.M) {
 	if rig.OnlyLists() {
@@ -69,7 +72,7 @@ func runAll(t *testing.T, kind string) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			for n, way := range c.Ways() {
-				if n > 0 && !rig.Whole() {
+				if n > 0 && !*allWays {
 					break
 				}
 				e := run(t, c, way, wavex, nil)

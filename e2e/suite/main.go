@@ -23,10 +23,11 @@ import (
 // packageTimeout bounds the time of a package on a busy machine; the slowest takes minutes on an idle one.
 const packageTimeout = "120m"
 
-// realCLI holds the tests with the real CLI, and benchmarks no test.
+// realCLI holds the tests with the real CLI, benchmarks no test, and sequential no goroutine for the race detector.
 const (
 	realCLI    = "wavex/e2e"
 	benchmarks = "wavex/bench"
+	sequential = "wavex/internal/plan/convert"
 )
 
 // smoke matches the tests of realCLI that run without -whole, eleven cases: a run in waves, money, worktrees, a denied
@@ -42,7 +43,7 @@ const atOnce, atOnceWhole = "3", "4"
 // endToEnd lists those whose tests run only with -whole.
 var (
 	slow = []string{realCLI, "wavex/e2e/crash", "wavex/cmd", "wavex/internal/gitwork", "wavex/e2e/hostile",
-		"wavex/e2e/evidence", "wavex/internal/plan/convert", "wavex/e2e/page", "wavex/runner"}
+		"wavex/e2e/evidence", sequential, "wavex/e2e/page", "wavex/runner"}
 	endToEnd = []string{"wavex/e2e/ci", "wavex/e2e/crash", "wavex/e2e/docs", "wavex/e2e/evidence", "wavex/e2e/hostile",
 		"wavex/e2e/page", "wavex/e2e/wall"}
 )
@@ -130,7 +131,7 @@ func missingTools(ctx context.Context) (missing []string) {
 func runs(packages []string, whole bool, skip string) [][]string {
 	args := []string{"-timeout", packageTimeout, "-vet=off", "-skip", skip} // make lint vets
 	here := slices.DeleteFunc(slices.Clone(packages), func(p string) bool {
-		return p == benchmarks || !whole && (p == realCLI || slices.Contains(endToEnd, p))
+		return p == benchmarks || whole && p == sequential || !whole && (p == realCLI || slices.Contains(endToEnd, p))
 	})
 	rank := func(p string) int { return (slices.Index(slow, p) + len(slow) + 1) % (len(slow) + 1) }
 	slices.SortStableFunc(here, func(a, b string) int { return rank(a) - rank(b) })

@@ -76,9 +76,9 @@ func TestOK(t *testing.T) {
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	packages := []string{"wavex/bench", "wavex/cmd", "wavex/dag", "wavex/e2e", "wavex/e2e/page", "wavex/e2e/rig",
-		"wavex/e2e/wall"}
+		"wavex/e2e/wall", "wavex/internal/plan/convert"}
 	for whole, want := range map[bool]string{
-		false: "-p 3 wavex/cmd wavex/dag wavex/e2e/rig; -run " + smoke + " wavex/e2e",
+		false: "-p 3 wavex/cmd wavex/internal/plan/convert wavex/dag wavex/e2e/rig; -run " + smoke + " wavex/e2e",
 		true:  "-race -p 4 wavex/e2e wavex/cmd wavex/e2e/page wavex/dag wavex/e2e/rig wavex/e2e/wall",
 	} {
 		var got []string
