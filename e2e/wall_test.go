@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,7 +81,9 @@ func testWall(t *testing.T, c cli, isolation, sandbox string) {
 }
 
 // ordinary is a command of an agent that uses tools, sockets, ports and caches of the machine.
-const ordinary = `{ go build -o "$TMPDIR/prog" . && "$TMPDIR/prog"; go env -w GOFLAGS=-v && echo env
+// It names go by its path: where claude 2.1.258 gives up reading the settings of the user's shell, on a slow machine, its
+// commands run in a login shell, whose PATH may lack go.
+const ordinary = `{ "$GO" build -o "$TMPDIR/prog" . && "$TMPDIR/prog"; "$GO" env -w GOFLAGS=-v && echo env
 npm install --offline --no-audit --no-fund ./dep >/dev/null && node -e 'console.log(require("dep"))'
 node -e 'const h = require("http"), p = +process.env.WAVEX_PORT_BASE
 h.createServer((_, r) => r.end("served")).listen(p, "127.0.0.1", () => h.get({host: "127.0.0.1", port: p}, r =>
@@ -109,7 +112,11 @@ func TestOrdinaryWorkBehindWall(t *testing.T) {
 					"\n").on(c)
 				commitAll(t, r.dir)
 				dir := listen(t, "ssh", "S.gpg-agent", "docker")
-				env := append(Env(t, srv), "SSH_AUTH_SOCK="+dir+"/ssh", "GNUPGHOME="+dir,
+				goPath, err := exec.LookPath("go")
+				if err != nil {
+					t.Fatal(err)
+				}
+				env := append(Env(t, srv), "SSH_AUTH_SOCK="+dir+"/ssh", "GNUPGHOME="+dir, "GO="+goPath,
 					"DOCKER_HOST=unix://"+dir+"/docker", "GOFLAGS=") // go env -w warns of a variable that is set
 				e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--counsel", "off", "--accept-assumptions",
 					"--sandbox", sandbox).end()
