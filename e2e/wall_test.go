@@ -81,7 +81,7 @@ func testWall(t *testing.T, c cli, isolation, sandbox string) {
 }
 
 // ordinary is a command of an agent that uses tools, sockets, ports and caches of the machine.
-// It names go by its path: where claude 2.1.258 gives up reading the settings of the user's shell, on a slow machine, its
+// It names go by its path: where claude 2.1.258 gives up reading the user's shell settings, on a slow machine, its
 // commands run in a login shell, whose PATH may lack go.
 const ordinary = `{ "$GO" build -o "$TMPDIR/prog" . && "$TMPDIR/prog"; "$GO" env -w GOFLAGS=-v && echo env
 npm install --offline --no-audit --no-fund ./dep >/dev/null && node -e 'console.log(require("dep"))'

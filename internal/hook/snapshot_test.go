@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/e2e/rig"
 	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
@@ -239,24 +240,38 @@ func TestBoundedRead(t *testing.T) {
 	if journal.Size() < maxLastRecord || card.Size() > 32<<10 {
 		t.Fatalf("the journal has %d bytes, the card %d", journal.Size(), card.Size())
 	}
-	// The minimum of several measurements, because other tests run in parallel.
-	least := time.Hour
-	for range 10 {
-		began := time.Now()
-		r, err := Read(folder)
-		must(t, err)
-		v := DecideStop(Input{Event: "Stop", Session: "s1"}, r, 3,
-			func() (int, bool) { return CountStreak(Input{Session: "s1"}, r) })
-		least = min(least, time.Since(began))
+	took, _ := rig.Within(t.Context(), time.Second, func() bool { return true }) // it measures the processor at first
+	for ok, tries := false, 0; !ok; {
+		var v StopDecision
+		var readErr error
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r, err := Read(folder)
+			if readErr = err; err == nil {
+				v = DecideStop(Input{Event: "Stop", Session: "s1"}, r, 3,
+					func() (int, bool) { return CountStreak(Input{Session: "s1"}, r) })
+			}
+		}()
+		took, ok = rig.Within(t.Context(), 50*time.Millisecond, func() bool {
+			select {
+			case <-done:
+				return true
+			default:
+				return false
+			}
+		})
+		<-done
+		must(t, readErr)
 		if !v.Block || !strings.Contains(v.Reason, "[1000/10000] completed") ||
 			!strings.Contains(v.Reason, "**Current task**: #T-1000") || !strings.Contains(v.Reason, "**Beside it**: #T-9999") {
 			t.Fatalf("held %t: %.500s", v.Block, v.Reason)
 		}
+		if tries++; !ok && tries == 10 { // other tests run in parallel
+			t.Fatalf("it took %v", took)
+		}
 	}
-	t.Logf("a hook read and decided in %v; journal of %d bytes", least, journal.Size())
-	if least > 50*time.Millisecond {
-		t.Errorf("it took %v", least)
-	}
+	t.Logf("a hook read and decided in %v; journal of %d bytes", took, journal.Size())
 }
 
 func TestSummaryOfTask(t *testing.T) {
