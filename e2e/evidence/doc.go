@@ -35,6 +35,6 @@
 //	person.sh               the actions of a person before the second command
 //
 // A case runs in both isolations, with each review and with and without git as far as it allows: in one of
-// these ways, by the case's name, and with -ways in all. An honest case that ends worse than
-// written runs once more; a dishonest one never may end better.
+// these ways, by the case's name, and with -ways in all. An honest case that ends worse than written runs
+// once more; a dishonest one never may end better.
 package evidence
