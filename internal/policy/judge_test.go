@@ -528,9 +528,9 @@ func BenchmarkDecision(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 }
 
-// With 200 patterns and 200 closed paths a decision takes less than 1 ms at the 99th percentile. On a machine with
-// other work a sample may miss that, and every sample would if the code were slower. On a slow machine, or with the
-// race detector, as much more is allowed as other code takes.
+// With 200 patterns and 200 closed paths a decision takes less than 1 ms at the 99th percentile. Other work may
+// interrupt a decision at any time, so of each the least of several samples counts. On a slow machine, or with the race
+// detector, as much more is allowed as other code takes.
 func TestDecisionIsQuick(t *testing.T) {
 	t.Parallel()
 	text := []byte("[" + strings.Repeat(`{"name":"a","list":[1,2,3]},`, 100) + "0]")
@@ -548,24 +548,22 @@ func TestDecisionIsQuick(t *testing.T) {
 	rules := manyRules(t)
 	rules.Repeat = 0
 	j := New(rules)
+	calls := usual(rules.Dir)
+	least := slices.Repeat([]time.Duration{time.Hour}, 40*len(calls))
 	for sample := 1; ; sample++ {
-		var took []time.Duration
-		for range 40 { // few, so that a sample fits into a time slice
-			for _, c := range usual(rules.Dir) {
-				began := time.Now()
-				if d := j.Before(c); d.Act != Pass {
-					t.Fatalf("%+v", d)
-				}
-				took = append(took, time.Since(began))
+		for i := range least {
+			began := time.Now()
+			if d := j.Before(calls[i%len(calls)]); d.Act != Pass {
+				t.Fatalf("%+v", d)
 			}
+			least[i] = min(least[i], time.Since(began))
 		}
-		slices.Sort(took)
-		p99 := took[len(took)*99/100]
+		p99 := slices.Sorted(slices.Values(least))[len(least)*99/100]
 		if p99 <= bound {
 			t.Logf("sample %d: %s, of %s", sample, p99, bound)
 			return
 		}
-		if sample == 1000 {
+		if sample == 100 {
 			t.Fatalf("a decision takes %s at the 99th percentile, and may %s", p99, bound)
 		}
 	}
