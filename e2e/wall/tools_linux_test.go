@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"wavex/e2e/rig"
+	"wavex/internal/userfiles"
 )
 
 // files writes files below a directory, by their slash-separated names.
@@ -49,7 +51,8 @@ func short(t *testing.T) string {
 }
 
 // Programs that use caches, compilers, daemons' sockets and the network work in a project behind the wall as without
-// it: with an ssh-agent, a gpg-agent, an SSH server and a server of Docker's API that run outside.
+// it: with an ssh-agent, a gpg-agent, an SSH server and a server of Docker's API that run outside. The user's files
+// are closed as by the automatic wall. TestOrdinaryWorkBehindWall has those of an agent.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []struct {
@@ -59,10 +62,34 @@ func TestTools(t *testing.T) {
 		run   string
 		want  string
 	}{
+		{"go", []string{"go"}, goSetup, `go vet ./... && go test ./... | cut -f1 && go mod vendor && ls vendor`,
+			"ok  \nexample.com\nmodules.txt"},
+		{"gofmt", []string{"gofmt"}, goSetup, `gofmt -l . && gofmt -w a.go && gofmt -l .`, "a.go"},
+		{"node", []string{"node"}, nodeSetup, `node --test 2>&1 | grep -o 'pass 1'`, "pass 1"},
+		{"npm", []string{"npm"}, nodeSetup, `npm install -s --offline --no-audit --no-fund ./dep &&
+			npm run -s says && npx --offline tool`, "required\ntool"},
+		{"unittest", []string{"python3"}, pythonSetup, `python3 -m unittest 2>&1 | tail -1`, "OK"},
+		{"venv", []string{"python3"}, nil, `python3 -m venv --without-pip env && env/bin/python -c 'print("own")'`, "own"},
+		{"sqlite", []string{"python3"}, nil, `python3 -c 'import sqlite3; c = sqlite3.connect("d.db"); x = c.execute
+x("create table t (x)"); x("insert into t values (7)"); c.commit(); print(x("select x from t").fetchone()[0])'`, "7"},
 		{"pip", []string{"python3", "pip3"}, pipSetup, `export PIP_ROOT_USER_ACTION=ignore
 			python3 -m pip install -q --no-index --target lib ./dep-1.0-py3-none-any.whl &&
 			PYTHONPATH=lib python3 -c 'import dep; print(dep.text)'`, "imported"},
 		{"cargo", []string{"cargo", "cc"}, cargoSetup, `cargo build -q --offline && target/debug/main`, "linked"},
+		{"cargo test", []string{"cargo", "cc"}, cargoSetup, `cargo test -q --offline 2>&1 | grep -o '1 passed'`, "1 passed"},
+		{"make", []string{"make", "cc"}, makeSetup, `make -s -j2 && ./prog && make -s clean && ls *.c`, "compiled\nmain.c"},
+		{"branches", []string{"git"}, nil, `git commit -qm one && git checkout -qb side && echo s >s && git add s &&
+			git commit -qm two && git checkout -q - && echo m >m && git add m && git commit -qm three &&
+			git rebase -q HEAD side && git checkout -q - && git merge -q side && git tag v1 && git log --format=%s`, "two\nthree\none"},
+		{"stash", []string{"git"}, nil, `git commit -qm one && echo x >src/a && git stash -q && cat src/a &&
+			git stash pop -q && cat src/a`,
+			"other\nx"},
+		{"worktree", []string{"git"}, nil, `git commit -qm one && git worktree add -q other && cat other/src/a &&
+			git worktree remove other && git gc -q && git status --short --untracked-files=no`, "other"},
+		{"bisect", []string{"git"}, nil, `for i in 1 2 3 4; do echo $i >n; git add n; git commit -qm $i; done
+			git bisect start HEAD HEAD~3 >out && git bisect run sh -c '[ $(cat n) -lt 3 ]' >out &&
+			git log -1 --format=%s bisect/bad`,
+			"3"},
 		{"gpg", []string{"git", "gpg"}, gpgSetup, `export GNUPGHOME=$(cat gnupg) && git commit -q -S -m signed &&
 			git verify-commit --raw HEAD 2>&1 | grep -o GOODSIG`, "GOODSIG"},
 		{"ssh", []string{"git", "ssh", "ssh-agent", "/usr/sbin/sshd"}, sshSetup, `git commit -qm work && . ./env &&
@@ -70,6 +97,11 @@ func TestTools(t *testing.T) {
 		{"docker", []string{"docker"}, dockerSetup,
 			`docker -H "unix://$(cat docker)/s" version --format '{{.Server.Version}}' &&
 			docker -H "unix://$(cat docker)/s" ps -q`, "26.0.0\n0123456789ab"},
+		{"docker build", []string{"docker"}, dockerSetup, `echo FROM scratch >Dockerfile
+			DOCKER_BUILDKIT=0 docker -H "unix://$(cat docker)/s" build --network none . 2>/dev/null | tail -1`, "built"},
+		{"shell", []string{"flock", "mkfifo"}, nil, `t=$(mktemp -d) && mkfifo $t/p &&
+			{ (flock 9; echo through >$t/p) 9>$t/l & } && cat $t/p && wait && rm -r $t && kill -0 $PPID &&
+			(trap 'echo trapped' TERM; sh -c 'kill $PPID'; :)`, "through\ntrapped"},
 	} {
 		t.Run(tool.name, func(t *testing.T) {
 			t.Parallel()
@@ -81,10 +113,13 @@ func TestTools(t *testing.T) {
 			for _, walled := range []bool{true, false} {
 				dir, _ := project(t)
 				prepare(t, dir, `git init -q . && git config user.name a && git config user.email a@example.com && git add src`)
-				tool.setup(t, dir)
+				if tool.setup != nil {
+					tool.setup(t, dir)
+				}
 				var wrapper []string
 				if walled {
-					wrapper = wall0.Wrapper([]string{dir + "/prot", dir + "/.git/hooks", dir + "/.git/config"}, "")
+					wrapper = wall0.With(nil, userfiles.Paths(os.Environ(), dir)).Wrapper(
+						[]string{dir + "/prot", dir + "/.git/hooks", dir + "/.git/config"}, "")
 				}
 				if said := sh(t, wrapper, dir, tool.run); strings.TrimSpace(said) != tool.want {
 					t.Errorf("walled %v: %q, want %q", walled, said, tool.want)
@@ -92,6 +127,41 @@ func TestTools(t *testing.T) {
 			}
 		})
 	}
+}
+
+// goSetup makes a module with another one, and a file that gofmt changes.
+func goSetup(t *testing.T, dir string) {
+	files(t, dir, map[string]string{
+		"go.mod": "module m\n\ngo 1.24\n\nrequire example.com/dep v1.0.0\n\nreplace example.com/dep => ./dep\n",
+		"a.go":   "package m\nimport \"example.com/dep\"\n\nfunc Text() string { return dep.Text }\n",
+		"a_test.go": "package m\n\nimport \"testing\"\n\nfunc TestText(t *testing.T) {\n\tif Text() != \"x\" {\n" +
+			"\t\tt.Fail()\n\t}\n}\n",
+		"dep/go.mod": "module example.com/dep\n\ngo 1.24\n",
+		"dep/dep.go": "package dep\n\nconst Text = \"x\"\n",
+	})
+}
+
+// nodeSetup makes a package with a test, a script, and a dependency with a program.
+func nodeSetup(t *testing.T, dir string) {
+	files(t, dir, map[string]string{
+		"package.json":     `{"name": "m", "scripts": {"says": "node -e 'console.log(require(\"dep\"))'"}}`,
+		"a.test.js":        `require("node:test")("t", () => {})`,
+		"dep/package.json": `{"name": "dep", "version": "1.0.0", "bin": {"tool": "tool.js"}}`,
+		"dep/index.js":     `module.exports = "required"`,
+		"dep/tool.js":      "#!/usr/bin/env node\nconsole.log(\"tool\")\n",
+	})
+}
+
+// pythonSetup makes a test.
+func pythonSetup(t *testing.T, dir string) {
+	files(t, dir, map[string]string{"test_a.py": "import unittest\n\nclass A(unittest.TestCase):\n" +
+		"    def test_a(self):\n        self.assertEqual(1, 1)\n"})
+}
+
+// makeSetup makes a program of C.
+func makeSetup(t *testing.T, dir string) {
+	files(t, dir, map[string]string{"Makefile": "prog: main.o\n\tcc -o prog main.o\nclean:\n\trm prog main.o\n",
+		"main.c": "#include <stdio.h>\nint main(void) { puts(\"compiled\"); return 0; }\n"})
 }
 
 // pipSetup makes a wheel.
@@ -122,6 +192,7 @@ func cargoSetup(t *testing.T, dir string) {
 		"src/main.rs":    "fn main() { println!(\"{}\", dep::text()); }\n",
 		"dep/Cargo.toml": "[package]\nname = \"dep\"\nversion = \"1.0.0\"\nedition = \"2021\"\n",
 		"dep/src/lib.rs": "pub fn text() -> &'static str { \"linked\" }\n",
+		"tests/main.rs":  "#[test]\nfn linked() { assert_eq!(dep::text(), \"linked\"); }\n",
 	})
 }
 
@@ -198,6 +269,10 @@ func dockerSetup(t *testing.T, dir string) {
 		var answer any = map[string]any{"Version": "26.0.0", "ApiVersion": "1.45", "MinAPIVersion": "1.24", "Os": "linux"}
 		if strings.HasSuffix(r.URL.Path, "/containers/json") {
 			answer = []any{map[string]any{"Id": "0123456789abcdef", "Names": []string{"/c"}, "State": "running"}}
+		}
+		if strings.HasSuffix(r.URL.Path, "/build") {
+			_, _ = io.Copy(io.Discard, r.Body) // the project
+			answer = map[string]any{"stream": "built\n"}
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(answer) // a client that went away
