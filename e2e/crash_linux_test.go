@@ -104,7 +104,7 @@ func TestKilledAndResumed(t *testing.T) {
 		switch {
 		case c != shared.cli:
 			moments = moments[3:4]
-		case !rig.Whole():
+		case !*allCases:
 			moments = []int32{1, 4, 6}
 		}
 		for _, n := range moments {

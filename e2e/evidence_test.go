@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"wavex/e2e/evidence"
-	"wavex/e2e/rig"
 	"wavex/internal/fakeapi"
 )
 
@@ -24,7 +23,7 @@ func TestEvidence(t *testing.T) {
 			if c.Real == "" {
 				continue
 			}
-			if real++; real%2 == 0 && !rig.Whole() {
+			if real++; real%2 == 0 && !*allCases {
 				continue
 			}
 			t.Run(kind+"/"+c.Name, func(t *testing.T) {

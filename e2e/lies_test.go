@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"wavex/budget"
-	"wavex/e2e/rig"
 	"wavex/internal/claude/probe"
 	"wavex/internal/claude/statement"
 	"wavex/internal/claude/support"
@@ -76,7 +75,7 @@ type liesTest struct {
 	byTheRun bool
 	// over reports whether the ledger may be above the real charges.
 	over func(c cli) bool
-	// probes runs the test with probes, which take several seconds of CPU each, also without rig.Whole.
+	// probes runs the test with probes, which take several seconds of CPU each, also without allCases.
 	probes bool
 }
 
@@ -103,7 +102,7 @@ func TestLies(t *testing.T) {
 	} {
 		t.Run(test.lie, func(t *testing.T) {
 			t.Parallel()
-			onCLIs(t, test.probes && rig.Whole(), test.run)
+			onCLIs(t, test.probes && *allCases, test.run)
 		})
 	}
 }
@@ -161,7 +160,7 @@ func (test liesTest) run(t *testing.T, c cli) {
 	}
 }
 
-// keep writes the verdicts on a CLI into the store that the run reads. Without rig.Whole it probes only for some
+// keep writes the verdicts on a CLI into the store that the run reads. Without allCases it probes only for some
 // lies. For the others it writes the verdicts that the probes find.
 func (test liesTest) keep(t *testing.T, c cli, env []string, store support.Store) {
 	t.Helper()
@@ -175,7 +174,7 @@ func (test liesTest) keep(t *testing.T, c cli, env []string, store support.Store
 			verdicts[id] = statement.Fails
 		}
 	}
-	if !test.probes && !rig.Whole() {
+	if !test.probes && !*allCases {
 		store.Add(program, probe.Report{Support: verdicts})
 		return
 	}

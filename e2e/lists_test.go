@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"wavex/budget"
-	"wavex/e2e/rig"
 	"wavex/internal/fakeapi"
 )
 
@@ -43,7 +42,7 @@ func itemTask(id string) fakeapi.Match { return fakeapi.Prompt("# Your task: " +
 // one is fixed. The CLI refuses the first output of the first agent. Texts of agents stay data.
 func TestAuditByLists(t *testing.T) {
 	t.Parallel()
-	onCLIs(t, rig.Whole(), auditByLists)
+	onCLIs(t, *allCases, auditByLists)
 }
 
 func auditByLists(t *testing.T, c cli) {

@@ -8,6 +8,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,6 +29,9 @@ var shared struct {
 	isolated bool                // in a network namespace of our own
 	procs    *semaphore.Weighted // CLI processes at once: each takes 200 MB and a second of CPU
 }
+
+// allCases is for the tests that repeat one thing; see docs/testing.md.
+var allCases = flag.Bool("cases", false, "run all cases and moments of each test")
 
 // procLimit is how many CLI processes run at once. runProcesses is how many of them one run of wavex
 // takes, so that two runs keep two cores busy.

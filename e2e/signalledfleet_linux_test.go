@@ -20,7 +20,7 @@ import (
 func TestSignalledFleet(t *testing.T) {
 	t.Parallel()
 	tasks := 3 // each has three requests, or four after a cut
-	if rig.Whole() {
+	if *allCases {
 		tasks = 6
 	}
 	for requests := 1; requests < 3*tasks-2; requests += 4 {

@@ -1,6 +1,6 @@
 // Command suite runs the tests of wavex for `make test`: the packages, the slowest first, and a smoke test
-// with the real CLI. With -whole it runs the tests with the race detector, all cases of each, but of cmd only those in
-// which much goes on at once. It continues after a package fails, and ends with one line of counts.
+// with the real CLI. With -whole it runs the packages that use goroutines with the race detector, and then those that
+// run wavex as a program. It continues after a package fails, and ends with one line of counts.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -23,12 +24,14 @@ import (
 // packageTimeout bounds the time of a package on a busy machine; the slowest takes minutes on an idle one.
 const packageTimeout = "120m"
 
-// realCLI holds the tests with the real CLI, benchmarks no test, and sequential no goroutine for the race detector.
+// realCLI holds the tests with the real CLI, and benchmarks no test.
 const (
 	realCLI    = "wavex/e2e"
 	benchmarks = "wavex/bench"
-	sequential = "wavex/internal/plan/convert"
 )
+
+// goroutines matches the imports of a package that starts goroutines, or may be called from several.
+var goroutines = regexp.MustCompile(`(^|[ /])(sync|async|conc)($|[ /])`)
 
 // smoke matches the tests of realCLI that run without -whole, eleven cases: a run in waves, money, worktrees, a denied
 // call, resumes, a panel, and a review.
@@ -43,7 +46,7 @@ const atOnce, atOnceWhole = "3", "4"
 // endToEnd lists those whose tests run only with -whole.
 var (
 	slow = []string{realCLI, "wavex/e2e/crash", "wavex/cmd", "wavex/internal/gitwork", "wavex/e2e/hostile",
-		"wavex/e2e/evidence", sequential, "wavex/e2e/page", "wavex/runner"}
+		"wavex/e2e/evidence", "wavex/internal/plan/convert", "wavex/e2e/page", "wavex/runner"}
 	endToEnd = []string{"wavex/e2e/ci", "wavex/e2e/crash", "wavex/e2e/docs", "wavex/e2e/evidence", "wavex/e2e/hostile",
 		"wavex/e2e/page", "wavex/e2e/wall"}
 )
@@ -66,7 +69,8 @@ func main() {
 // suite runs the tests but those that skip matches, and reports whether all of them passed. With whole it runs none and
 // returns false if a tool is missing.
 func suite(ctx context.Context, out io.Writer, whole bool, skip string) (bool, error) {
-	listed, err := exec.CommandContext(ctx, "go", "list", "./...").Output()
+	const format = "{{.ImportPath}} {{join .Imports \" \"}}"
+	listed, err := exec.CommandContext(ctx, "go", "list", "-f", format, "./...").Output()
 	if err != nil {
 		return false, fmt.Errorf("listing the packages: %w", err)
 	}
@@ -86,7 +90,7 @@ func suite(ctx context.Context, out io.Writer, whole bool, skip string) (bool, e
 		fmt.Fprintln(out, err) // the packages that need it fail
 	}
 	c := newTestCounter(out)
-	for _, args := range runs(strings.Fields(string(listed)), whole, skip) {
+	for _, args := range runs(strings.Split(strings.TrimSpace(string(listed)), "\n"), whole, skip) {
 		if err = c.run(ctx, ".", args...); err != nil {
 			break
 		}
@@ -127,16 +131,30 @@ func missingTools(ctx context.Context) (missing []string) {
 	return missing
 }
 
-// runs returns the arguments of each go test.
+// runs returns the arguments of each go test. In packages the path of each is followed by those that it imports.
 func runs(packages []string, whole bool, skip string) [][]string {
-	args := []string{"-timeout", packageTimeout, "-vet=off", "-skip", skip} // make lint vets
-	here := slices.DeleteFunc(slices.Clone(packages), func(p string) bool {
-		return p == benchmarks || whole && p == sequential || !whole && (p == realCLI || slices.Contains(endToEnd, p))
-	})
-	rank := func(p string) int { return (slices.Index(slow, p) + len(slow) + 1) % (len(slow) + 1) }
-	slices.SortStableFunc(here, func(a, b string) int { return rank(a) - rank(b) })
-	if whole {
-		return [][]string{slices.Concat(args, []string{"-race", "-p", atOnceWhole}, here)}
+	rank := func(p string) int {
+		path, _, _ := strings.Cut(p, " ")
+		return (slices.Index(slow, path) + len(slow) + 1) % (len(slow) + 1)
 	}
-	return [][]string{slices.Concat(args, []string{"-p", atOnce}, here), append(args, "-run", smoke, realCLI)}
+	var inner, concurrent, programs []string
+	slices.SortStableFunc(packages, func(a, b string) int { return rank(a) - rank(b) })
+	for _, p := range packages {
+		switch path, imports, _ := strings.Cut(p, " "); {
+		case path == benchmarks:
+		case path == realCLI || slices.Contains(endToEnd, path):
+			programs = append(programs, path)
+		default:
+			inner = append(inner, path)
+			if goroutines.MatchString(imports) {
+				concurrent = append(concurrent, path)
+			}
+		}
+	}
+	args := []string{"-timeout", packageTimeout, "-vet=off", "-skip", skip} // make lint vets
+	if whole {
+		args = append(args, "-p", atOnceWhole)
+		return [][]string{slices.Concat(args, []string{"-race"}, concurrent), slices.Concat(args, programs)}
+	}
+	return [][]string{slices.Concat(args, []string{"-p", atOnce}, inner), append(args, "-run", smoke, realCLI)}
 }

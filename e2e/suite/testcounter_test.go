@@ -75,11 +75,13 @@ func TestOK(t *testing.T) {
 // TestRuns checks which packages run, and that the slowest start first.
 func TestRuns(t *testing.T) {
 	t.Parallel()
-	packages := []string{"wavex/bench", "wavex/cmd", "wavex/dag", "wavex/e2e", "wavex/e2e/page", "wavex/e2e/rig",
-		"wavex/e2e/wall", "wavex/internal/plan/convert"}
+	packages := []string{"wavex/bench", "wavex/cmd fmt sync", "wavex/dag wavex/internal/syncs", "wavex/e2e sync",
+		"wavex/e2e/page", "wavex/e2e/rig sync/atomic", "wavex/e2e/wall", "wavex/internal/plan/convert os",
+		"wavex/scheduler golang.org/x/sync/errgroup"}
 	for whole, want := range map[bool]string{
-		false: "-p 3 wavex/cmd wavex/internal/plan/convert wavex/dag wavex/e2e/rig; -run " + smoke + " wavex/e2e",
-		true:  "-race -p 4 wavex/e2e wavex/cmd wavex/e2e/page wavex/dag wavex/e2e/rig wavex/e2e/wall",
+		false: "-p 3 wavex/cmd wavex/internal/plan/convert wavex/dag wavex/e2e/rig wavex/scheduler; -run " + smoke +
+			" wavex/e2e",
+		true: "-p 4 -race wavex/cmd wavex/e2e/rig wavex/scheduler; -p 4 wavex/e2e wavex/e2e/page wavex/e2e/wall",
 	} {
 		var got []string
 		for _, args := range runs(packages, whole, "^TestLong") {
