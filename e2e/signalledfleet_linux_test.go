@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,14 +32,15 @@ func TestSignalledFleet(t *testing.T) {
 	}
 }
 
-// stubbornWriters write their file twice, because the signal may cut the first tool call, which then
-// counts as used in the continued session.
+// stubbornWriters write their file twice, and until it is there: the signal may cut a tool call, which then counts as
+// used in the continued session.
 func stubbornWriters(n int) (all []*fakeapi.Agent) {
 	for i := range n {
 		a := fileWriter(i)
 		then := fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
-			if r.ToolTurns() < 2 {
-				return fakeapi.Use(fakeapi.Write("f"+strconv.Itoa(i)+".txt", "sheep\n")).WithUsage(use)
+			name := "f" + strconv.Itoa(i) + ".txt"
+			if _, err := os.Stat(filepath.Join(r.Dir(), name)); r.ToolTurns() < 2 || err != nil {
+				return fakeapi.Use(fakeapi.Write(name, "sheep\n")).WithUsage(use)
 			}
 			return report("true").WithUsage(use)
 		})
