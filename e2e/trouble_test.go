@@ -14,8 +14,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidwall/gjson"
+
+	"wavex/budget"
 	"wavex/internal/fakeapi"
-	"wavex/internal/proc"
 )
 
 func TestTroubleOfOneTask(t *testing.T) {
@@ -52,7 +54,9 @@ func TestTroubleOfOneTask(t *testing.T) {
 			agents[1].Then = &c.reply
 			srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: agents})
 			r, env := newRepo(t, manyTasks(4, 4)), Env(t, srv)
-			permitByUser(t, env, c.rules)
+			if c.rules != "" {
+				settingsOfUser(t, env, `{"permissions": {`+c.rules+`}}`)
+			}
 			e := r.wavexEnv(env, "run", "plan.json", "--output", "json").end()
 			all, last := e.events(t)
 			if e.exit != 4 || last.Tasks.Completed != 3 || last.Tasks.Failed != 1 {
@@ -77,19 +81,66 @@ func TestTroubleOfOneTask(t *testing.T) {
 	}
 }
 
-// permitByUser writes the settings of the user, if there are permissions.
-func permitByUser(t *testing.T, env []string, rules string) {
-	t.Helper()
-	if rules == "" {
-		return
+// A Stop hook of the user that holds agents is named once in a run, with its file and its price.
+func TestStopHookOfTheUser(t *testing.T) {
+	t.Parallel()
+	done := fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
+		if strings.Contains(r.Users(), "Stop hook feedback:") {
+			return fakeapi.Text("Still done.").WithUsage(use)
+		}
+		return fakeapi.Text("Done.").WithUsage(use)
+	})
+	for name, holds := range map[string]string{
+		"by its exit code": "echo again >&2; exit 2",
+		"by its decision":  `echo '{"decision": "block", "reason": "again"}'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{Then: &done}}})
+			r, env := newRepo(t, `-- plan.json --
+{"name": "held", "parallel": 1, "defaults": {"model": "`+model+`"}, "tasks": [
+  {"id": "a", "subject": "One"}, {"id": "b", "subject": "Two", "blockedBy": "a"}
+]}
+`), Env(t, srv)
+			const twice = `test "$WAVEX_TASK" || exit 0
+f=$HOME/$WAVEX_TASK; echo x >> $f; test $(wc -l < $f) -gt 2 || `
+			hook, err := json.Marshal(twice + "{ " + holds + "; }")
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := settingsOfUser(t, env, `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": `+string(hook)+`}]}]}}`)
+			e := r.wavexEnv(env, "run", "plan.json", "--accept-assumptions", "--output", "json").end()
+			all, _ := e.events(t)
+			if n := len(srv.Messages(nil)); e.exit != 0 || n != 6 {
+				t.Errorf("exit %d after %d requests, want three for each task\n%s", e.exit, n, e.stderr)
+			}
+			var said []string
+			for _, e := range all {
+				if text := gjson.GetBytes(e.Data, "text").Str; e.Type == "notice" && strings.Contains(text, "Stop hook") {
+					said = append(said, text)
+				}
+			}
+			for _, part := range []string{"(test \"$WAVEX_TASK\"", "in " + at + ")", " after 2 of its responses",
+				" price of " + budget.USD(2*7_650).Spent() + ":", "WAVEX_TASK is set"} {
+				if len(said) != 1 || !strings.Contains(said[0], part) {
+					t.Errorf("not said once %q: %q", part, said)
+				}
+			}
+		})
 	}
-	at := filepath.Join(proc.Getenv(env, "CLAUDE_CONFIG_DIR"), "settings.json")
+}
+
+// settingsOfUser writes the settings of the user and returns their path.
+func settingsOfUser(t *testing.T, env []string, text string) string {
+	t.Helper()
+	at := filepath.Join(configDir(env), "settings.json")
 	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(at, fmt.Appendf(nil, `{"permissions": {%s}}`, rules), 0o644); err != nil {
+	if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	return at
 }
 
 // outcomesOf returns the outcomes of the attempts at a task.

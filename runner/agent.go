@@ -88,6 +88,7 @@ type Bill struct {
 	Cost     budget.USD `json:"cost"`               // micro-dollars
 	Priced   string     `json:"priced,omitempty"`   // as in Result
 	Disputed budget.USD `json:"disputed,omitempty"` // micro-dollars: the agent's figure, if Priced is "table"
+	Held     string     `json:"held,omitempty"`     // as in Result
 	Usage    Usage      `json:"usage"`
 }
 

@@ -351,7 +351,7 @@ func (t *attempt) adoptTurn() (v classification, unfinished string) {
 	t.res = t.req.Turn.Result
 	t.res.Started, t.res.Contained = started, true
 	t.res.Cost, t.res.Disputed, t.res.Usage = 0, 0, Usage{}
-	t.res.Priced = ""
+	t.res.Priced, t.res.Held = "", ""
 	t.res.Notional, t.res.Window = false, nil // they may differ now
 	return classification{outcome: Done}, t.req.Turn.Unfinished
 }
@@ -382,6 +382,7 @@ func (t *attempt) runTurn(ctx context.Context) (v classification, unfinished str
 			res.Denials = append(res.Denials, d)
 		}
 	}
+	res.Held = end.Held
 	res.Refused, res.Refusals = end.Refused, end.Refusals
 	for path, n := range end.Edits {
 		if rel, err := filepath.Rel(t.req.Dir, path); err == nil && filepath.IsLocal(rel) {

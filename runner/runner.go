@@ -202,7 +202,8 @@ type Result struct {
 	// the CLI's figure, which is Disputed), "guess" (like "stream", and the price table does not list the
 	// model), "cap" (unknown: counted at the cap), or "" (nothing was spent: no agent, or it never started).
 	Priced   string     `json:"priced,omitempty"`
-	Disputed budget.USD `json:"disputed,omitempty"` // micro-dollars; see Priced
+	Disputed budget.USD `json:"disputed,omitempty"`           // micro-dollars; see Priced
+	Held     string     `json:"held,omitempty" secret:"text"` // which Stop hook held the agent, and its price
 	Usage    Usage      `json:"usage"`
 	Turns    int        `json:"turns,omitempty"`
 

@@ -3,7 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"fmt"
-	"slices"
+	"strings"
 
 	"wavex/budget"
 	"wavex/internal/event"
@@ -34,9 +34,14 @@ func (s *State) updateLogin(r runner.Result) {
 	if r.Window != nil {
 		s.Window = r.Window
 	}
-	told := slices.ContainsFunc(s.doubted, func(d runner.Result) bool { return d.Priced == r.Priced })
-	if !told && (r.Priced == "table" || r.Priced == "guess") {
-		s.doubted = append(s.doubted, r)
+	warned := &s.warned
+	warned[2] = cmp.Or(warned[2], r.Held)
+	switch r.Priced {
+	case "table":
+		text := fmt.Sprintf(event.NoticeDisputed, r.ClaudeVersion, r.Disputed.Spent(), r.Cost.Spent())
+		warned[0] = cmp.Or(warned[0], text)
+	case "guess":
+		warned[1] = cmp.Or(warned[1], fmt.Sprintf(event.NoticeGuessed, cmp.Or(r.Model, "its model"), r.Cost.Spent()))
 	}
 	switch {
 	case r.Notional:
@@ -53,24 +58,25 @@ func (s *State) updateLogin(r runner.Result) {
 type moneySnapshot struct {
 	spent    budget.USD
 	notional bool
-	doubted  int // attempts
+	warned   [3]string
 }
 
 func (s *State) moneySnapshot() moneySnapshot {
-	return moneySnapshot{s.Ledger.Spent(), s.Notional, len(s.doubted)}
+	return moneySnapshot{s.Ledger.Spent(), s.Notional, s.warned}
 }
 
 // onMoneyChange returns a message about a change in money since before, or nil.
 func onMoneyChange(s *State, before moneySnapshot) *event.Notice {
 	l, was := s.Ledger.Limits(), before.notional
-	switch {
-	case len(s.doubted) > before.doubted:
-		r := s.doubted[before.doubted]
-		text := fmt.Sprintf(event.NoticeDisputed, r.ClaudeVersion, r.Disputed.Spent(), r.Cost.Spent())
-		if r.Priced == "guess" {
-			text = fmt.Sprintf(event.NoticeGuessed, cmp.Or(r.Model, "its model"), r.Cost.Spent())
+	var warnings []string
+	for i, text := range s.warned {
+		if text != before.warned[i] {
+			warnings = append(warnings, text)
 		}
-		return &event.Notice{Level: "warning", Text: text}
+	}
+	switch {
+	case len(warnings) > 0:
+		return &event.Notice{Level: "warning", Text: strings.Join(warnings, "; ")}
 	case s.Notional && !was && s.Config.BudgetGiven:
 		return &event.Notice{Level: "info", Text: fmt.Sprintf(
 			"subscription login: dollars are notional, nobody is billed them; the run still stops at its budget of %s, because it was given", l.USD)}

@@ -191,13 +191,16 @@ func TestAWaveHasItsOwnLimit(t *testing.T) {
 	}
 }
 
-// A disputed CLI figure is reported once in a run, and so is a guessed price.
+// A disputed CLI figure is reported once in a run, and so are a guessed price and a hook that held the agent.
 func TestADoubtfulFigureIsNoticedOnce(t *testing.T) {
 	t.Parallel()
 	table := runner.Result{Outcome: runner.Done, Session: "s", Cost: 200_000, Disputed: 1000, Priced: "table", Turns: 1,
 		ClaudeVersion: "2.9.9"}
 	guess := runner.Result{Outcome: runner.Done, Session: "s", Cost: 200_000, Priced: "guess", Turns: 1, Model: "new-1"}
+	held := table
+	held.Held = "a Stop hook"
 	for want, r := range map[string]runner.Result{
+		"and from now on; if your prices are lower, give them with --prices; a Stop hook":                  held,
 		"claude 2.9.9 said that an attempt cost $0.0010; its tokens cost $0.20":                            table,
 		"an attempt ended without the CLI's figure, and there is no list price of new-1: $0.20 counts, by": guess,
 	} {

@@ -102,7 +102,7 @@ type State struct {
 	Window *runner.Window
 	// Notional means that attempts use a subscription, which is not billed their cost.
 	Notional bool
-	doubted  []runner.Result // the first attempts whose Priced is "table" and "guess"
+	warned   [3]string // the first warnings about attempts: their Priced is "table", it is "guess", and Held
 	failureStreaks
 
 	SessionStart time.Time   // of this session of the run

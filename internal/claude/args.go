@@ -121,8 +121,8 @@ func withheldPeerTools(allowed []string) []string {
 
 // askArgs returns the arguments of a lean call: no session, and only the tools of q.
 func askArgs(q runner.Question) ([]string, error) {
-	args := append([]string{}, protocolFlags...)
-	args = append(args, "--tools", strings.Join(q.Tools, ","), "--no-session-persistence", "--strict-mcp-config")
+	args := append(slices.Clone(protocolFlags), "--tools", strings.Join(q.Tools, ","), "--no-session-persistence",
+		"--strict-mcp-config")
 	if len(q.Schema) > 0 {
 		args = append(args, "--json-schema", string(q.Schema))
 	}

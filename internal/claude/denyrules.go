@@ -2,6 +2,7 @@ package claude
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,12 +14,13 @@ import (
 	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 )
 
 // This file finds the deny rule that a denied call met. A deny rule wins over every allow rule, and the CLI does not
 // name it (observed on claude 2.1.332). So does an ask rule, as no person is there. A tool that a rule denies as a
-// whole is not offered to the model.
+// whole is not offered to the model. The settings that have the rules may have the Stop hook that held the agent, too.
 
 // denyRule is an entry of permissions.deny or permissions.ask.
 type denyRule struct {
@@ -31,11 +33,10 @@ type denyRule struct {
 // settingsMax bounds a settings file, in bytes.
 const settingsMax = 1 << 20
 
-// denyRules returns the deny rules that apply to a turn: those of the machine, the user, the project and the plan.
-func (t *turn) denyRules() (rules []denyRule) {
+// settings yields the settings files that apply to a turn: those of the machine, the user and the project.
+func (t *turn) settings(yield func(path string, text []byte) bool) {
 	env := t.Environ(t.req.Env)
-	home := proc.Getenv(env, "HOME")
-	config := cmp.Or(proc.Getenv(env, "CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
+	config := cmp.Or(proc.Getenv(env, "CLAUDE_CONFIG_DIR"), filepath.Join(proc.Getenv(env, "HOME"), ".claude"))
 	project := filepath.Join(t.req.Dir, ".claude")
 	for _, path := range []string{"/etc/claude-code/managed-settings.json",
 		"/Library/Application Support/ClaudeCode/managed-settings.json", filepath.Join(config, "settings.json"),
@@ -43,10 +44,17 @@ func (t *turn) denyRules() (rules []denyRule) {
 		if !filepath.IsAbs(path) {
 			continue // there is no home
 		}
-		text, err := safefile.Read(path, settingsMax)
-		if err != nil {
-			continue // the CLI reports the mistake
+		text, err := safefile.Read(path, settingsMax) // the CLI reports a mistake
+		if err == nil && !yield(path, text) {
+			return
 		}
+	}
+}
+
+// denyRules returns the deny rules that apply to a turn: those of its settings and of the plan.
+func (t *turn) denyRules() (rules []denyRule) {
+	home := proc.Getenv(t.Environ(t.req.Env), "HOME")
+	for path, text := range t.settings {
 		for _, rule := range gjson.GetBytes(text, "permissions.[deny,ask]|@flatten").Array() {
 			rules = append(rules, denyRule{strings.TrimSpace(rule.Str), path, filepath.Dir(filepath.Dir(path)), home})
 		}
@@ -55,6 +63,24 @@ func (t *turn) denyRules() (rules []denyRule) {
 		rules = append(rules, denyRule{strings.TrimSpace(rule), "the plan's disallowedTools", t.req.Dir, home})
 	}
 	return rules
+}
+
+// heldBy names the Stop hook that held the agent, with its file and its price; "": none did. The CLI tells the command
+// only of a hook that ended with exit code 2. Otherwise heldBy names all.
+func (t *turn) heldBy(c *responses) string {
+	if c.held == 0 {
+		return ""
+	}
+	hooks := map[bool][]string{} // by whether the feedback is known to be theirs
+	for path, text := range t.settings {
+		for _, command := range gjson.GetBytes(text, "hooks.Stop.#.hooks|@flatten|#.command").Array() {
+			theirs := strings.HasPrefix(c.feedback, "["+command.Str+"]: ")
+			hooks[theirs] = append(hooks[theirs], textfmt.OneLine(command.Str, 200)+" in "+path)
+		}
+	}
+	which := cmp.Or(strings.Join(hooks[true], " or "), strings.Join(hooks[false], " or "), "not in your settings")
+	return fmt.Sprintf("a Stop hook of yours (%s) held an agent after %d of its responses, at a price of %s: let it pass "+
+		"where WAVEX_TASK is set", which, c.held, (c.cost - c.unheld).USD().Spent())
 }
 
 // deniedBy returns the rule that denies a call, with its place, or "".

@@ -91,6 +91,51 @@ func TestNamesDenyRules(t *testing.T) {
 	}
 }
 
+// A Stop hook that holds the agent is named with its file and the price of the responses since then.
+func TestHeldByAStopHook(t *testing.T) {
+	t.Parallel()
+	feedback := func(said, more string) string {
+		return `{"type":"user","message":{"role":"user","content":[{"type":"text","text":"` + said + `"}]}` + more + `}`
+	}
+	const synthetic = `,"parent_tool_use_id":null,"isSynthetic":true`
+	by := func(said string) string { return feedback(`Stop hook feedback:\n`+said, synthetic) }
+	again := func(n string) string { return strings.Replace(textLine, "msg_1", "msg_"+n, 1) }
+	for name, c := range map[string]struct {
+		lines   []string
+		hook    string // its command, or those that may be meant
+		n, cost string
+	}{
+		"by its exit code": {[]string{by(`[b \"x\"]: no`), again("2"), by(`[b \"x\"]: no`), again("3")}, `b "x" in %`, "2",
+			"$0.0027"},
+		"two hooks of one response": {[]string{by("[a]: no"), by("[c]: no"), again("2")}, "a in %", "1", "$0.0013"},
+		"by its decision":           {[]string{by("no"), again("2")}, `a in % or b "x" in %`, "1", "$0.0013"},
+		"of a plugin":               {[]string{by("[p]: no")}, `a in % or b "x" in %`, "1", "$0.00"},
+		"of a subagent": {lines: []string{feedback(`Stop hook feedback:\n[a]: no`,
+			strings.Replace(synthetic, "null", `"t"`, 1))}},
+		"by a prompt": {lines: []string{feedback(`Stop hook feedback:\n[a]: no`, "")}},
+		"by the CLI":  {lines: []string{feedback("[structured-output-enforce] You MUST", synthetic)}},
+		"by none":     {lines: []string{userLine, again("2")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, script{Steps: then(prints(append([]string{initLine, textLine}, append(c.lines, resultGood)...)...),
+				step{EOF: true})})
+			b.agent.ExtraEnv["CLAUDE_CONFIG_DIR"] = b.logs
+			at := filepath.Join(b.logs, "settings.json")
+			must(os.WriteFile(at, []byte(`{"hooks":{"Stop":[{"hooks":[{"command":"a"}]},{"hooks":[{"command":"b \"x\""},
+				{"type":"prompt"}]}],"SubagentStop":[{"hooks":[{"command":"c"}]}]}}`), 0o644))
+			want := ""
+			if c.hook != "" {
+				want = "a Stop hook of yours (" + strings.ReplaceAll(c.hook, "%", at) + ") held an agent after " + c.n +
+					" of its responses, at a price of " + c.cost + ": let it pass where WAVEX_TASK is set"
+			}
+			if r := b.attempt(t.Context()); r.Held != want {
+				t.Errorf("%q, want %q", r.Held, want)
+			}
+		})
+	}
+}
+
 // A call that names the checkout that the agent's tree belongs to is outside of its own directory.
 func TestLeftItsDirectory(t *testing.T) {
 	t.Parallel()

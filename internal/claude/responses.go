@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"wavex/budget"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 )
 
@@ -26,6 +27,11 @@ type responses struct {
 	last     budget.Pico // cost of the last one that is finished
 	told     bool        // one of them has a final count of output tokens
 	open     map[string]*response
+
+	held     int         // responses of the agent itself after which a Stop hook kept it from ending its turn
+	lastHeld int         // own at the last of them
+	unheld   budget.Pico // cost at the first of them
+	feedback string      // of the hook, at the first of them
 }
 
 // response is one that the stream reports event by event. Its key in responses.open is "" for the
@@ -39,13 +45,11 @@ type response struct {
 
 // addWhole counts a response that is reported in one line. inner marks a response of a subagent.
 func (c *responses) addWhole(model string, usage gjson.Result, inner bool) {
-	if !inner {
-		c.own++
-	}
 	r := &response{model: model, final: true}
 	c.add(r, usage)
 	c.finished += r.cost
 	if !inner {
+		c.own++
 		c.last = r.cost
 	}
 }
@@ -79,6 +83,19 @@ func (c *responses) finish(who string, usage gjson.Result) {
 		c.last = r.cost
 	}
 	c.told = c.told || who == "" && tokens(usage.Get("output_tokens")) > 0
+}
+
+// hold handles a user line, which may have the feedback of a Stop hook. Several hooks may hold one response. Those of
+// subagents are not counted, because responses of others are under way.
+func (c *responses) hold(o gjson.Result) {
+	text, ok := strings.CutPrefix(o.Get("message.content.0.text").Str, "Stop hook feedback:\n")
+	if !ok || !o.Get("isSynthetic").Bool() || o.Get("parent_tool_use_id").Str != "" || c.lastHeld == c.own {
+		return
+	}
+	if c.held++; c.held == 1 {
+		c.unheld, c.feedback = c.cost, textfmt.ExcerptOf(text, reportMax)
+	}
+	c.lastHeld = c.own
 }
 
 // add updates the usage of a response. Like the CLI, it keeps the previous count if the new one is

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -20,7 +21,6 @@ type resultLine struct {
 	full       string
 	errors     []string
 	turns      int
-	session    string
 	total      float64 // total_cost_usd, in dollars: cumulative (see account)
 	hasCost    bool
 	usage      runner.Usage // of modelUsage: cumulative, and also set when the line's usage is all zero
@@ -65,7 +65,6 @@ func (f *transcript) onResult(o gjson.Result, line []byte, cut bool) {
 	if c := o.Get("total_cost_usd"); c.Type == gjson.Number && c.Num >= 0 {
 		r.total, r.hasCost = c.Num, true
 	}
-	r.session = strings.Clone(o.Get("session_id").Str)
 	for _, e := range o.Get("errors").Array() {
 		if len(r.errors) < 20 {
 			r.errors = append(r.errors, textfmt.OneLine(e.String(), 300))
@@ -93,9 +92,7 @@ func (f *transcript) onResult(o gjson.Result, line []byte, cut bool) {
 			return
 		}
 	}
-	if r.session != "" {
-		f.session = r.session
-	}
+	f.session = cmp.Or(strings.Clone(o.Get("session_id").Str), f.session)
 	f.results++
 	f.result = r
 	f.account.onResult(r, &f.responses)

@@ -152,11 +152,12 @@ func TestAnswerToClear(t *testing.T) {
 }
 
 // A long text is cut in its middle.
-func TestBoundedCopy(t *testing.T) {
+func TestLongText(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, reportMax, 2 * reportMax} {
 		text := strings.Repeat("x", n) + "end"
-		if got := boundedCopy(text); !strings.HasSuffix(got, "end") || len(got) > reportMax+100 {
+		f := parse(t, strings.NewReader(strings.Replace(textLine, "hello", text, 1)))
+		if got := f.last.text; !strings.HasSuffix(got, "end") || len(got) > reportMax+100 {
 			t.Errorf("of %d bytes %d remain", len(text), len(got))
 		}
 	}

@@ -136,6 +136,7 @@ func (f *transcript) onLine(line []byte, cut bool) {
 	case "assistant":
 		f.onAssistant(o)
 	case "user":
+		f.responses.hold(o)
 		if f.calls != nil {
 			f.calls.onResult(o)
 		}
@@ -224,7 +225,7 @@ func (f *transcript) onAssistant(o gjson.Result) {
 			f.onTool(block, id)
 		case "text":
 			if text := block.Get("text").Str; !inner && strings.TrimSpace(text) != "" {
-				f.last.text = boundedCopy(text)
+				f.last.text = textfmt.ExcerptOf(text, reportMax)
 				f.report("text", text)
 			}
 		}
@@ -258,10 +259,7 @@ func (f *transcript) onTool(block gjson.Result, message string) {
 	}
 	target := path
 	for _, k := range []string{"command", "pattern", "url", "query", "description"} {
-		if target != "" {
-			break
-		}
-		target = input.Get(k).Str
+		target = cmp.Or(target, input.Get(k).Str)
 	}
 	f.report("tool", name+" "+target)
 }
@@ -272,14 +270,6 @@ func (f *transcript) onWork() {
 	if f.results > 0 && f.onTurn != nil {
 		f.onTurn(turnResumed)
 	}
-}
-
-// boundedCopy returns a copy of text, cut to about reportMax bytes.
-func boundedCopy(text string) string {
-	if len(text) <= reportMax {
-		return strings.Clone(text)
-	}
-	return textfmt.ExcerptOf(text, reportMax)
 }
 
 // isNew reports whether an id of a kind is new. It stores hashes, because a stream may have a

@@ -155,6 +155,7 @@ func (t *turn) fillResult(res *runner.TurnResult, k *conversation) {
 		deny := t.denyRules()
 		res.Denials = append(denials(f.calls.others(r.denials), granted, deny, t.req.Dir), absent(deny, f.init.tools)...)
 	}
+	res.Held = t.heldBy(&f.responses)
 	res.Refusals, res.Refused = f.calls.refusals, f.calls.refused
 }
 
