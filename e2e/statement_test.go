@@ -80,6 +80,24 @@ func (r repo) wrapper(body string) cli {
 	return cli{name: "wrapper", path: path, version: r.cli.version}
 }
 
+// A CLI in bare mode is refused by its probe, before a run pays for a turn.
+func TestBareModeIsProbed(t *testing.T) {
+	t.Parallel()
+	eachCLI(t, func(t *testing.T, c cli) {
+		srv := serve(t, fakeapi.Text("ready").WithUsage(use)) // to doctor
+		r := newRepo(t, manyTasks(1, 1)).on(c)
+		r = r.on(r.wrapper(`exec CLI --bare "$@"`))
+		env := Env(t, srv)
+		for _, args := range [][]string{{"doctor", "plan.json", "--probe"}, {"run", "plan.json"}} {
+			e := r.wavexEnv(env, args...).end()
+			said := e.stdout + e.stderr
+			if e.exit != 5 || len(srv.Messages(nil)) > 1 || !strings.Contains(said, "leave out --bare") {
+				t.Errorf("%s: exit %d\n%s", args, e.exit, said)
+			}
+		}
+	})
+}
+
 // A wrapper that changes nothing works like its program. Its verdicts are kept, also where the user's API refuses
 // doctor's question, and a run uses them.
 func TestWrapperIsProbedOnce(t *testing.T) {

@@ -127,16 +127,13 @@ func (p *toolCalls) onInitialized(r gjson.Result) {
 	}
 }
 
-// onInit ends the turn of a CLI in bare mode, before its first response. Such a CLI accepts the callbacks, asks none,
-// and is told by its init line: few tools, no socket, no memory (observed on claude 2.1.258 and 2.1.332).
+// onInit ends the turn of a CLI in bare mode, before its first response.
 func (p *toolCalls) onInit(o gjson.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	tools := o.Get("tools").Raw
-	if strings.HasPrefix(tools, `["Bash","Edit","Read"`) && !strings.Contains(tools, "Write") &&
-		!o.Get("memory_paths").Exists() && !o.Get("messaging_socket_path").Exists() {
-		p.fail(runner.Broken, "the CLI is in bare mode, which keeps the policy on tool calls from working: leave out --bare "+
-			"and CLAUDE_CODE_SIMPLE, or install a version that does not begin so, such as %s", statement.Newest())
+	if statement.IsBare(o) {
+		p.fail(runner.Broken, statement.BareAdvice+", or install a version that does not begin so, such as %s",
+			statement.Newest())
 	}
 }
 

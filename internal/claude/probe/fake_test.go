@@ -74,7 +74,11 @@ func (f *fake) misbehaves() (code int, ends bool) {
 
 // turn answers a prompt.
 func (f *fake) turn(prompt string) {
-	f.print(object{"type": "system", "subtype": "init"})
+	tools := []string{"Bash", "Edit", "Read"}
+	if f.falseStatement != "bare" {
+		tools = append(tools, "Write")
+	}
+	f.print(object{"type": "system", "subtype": "init", "tools": tools})
 	f.messages = append(f.messages, object{"role": "user", "content": prompt})
 	before, subtype := f.spent, "success"
 	f.denials = nil

@@ -60,6 +60,16 @@ func TestOneFails(t *testing.T) {
 	}
 }
 
+// A CLI in bare mode asks about no call, whatever it denies by itself.
+func TestBareMode(t *testing.T) {
+	t.Parallel()
+	r := Run(t.Context(), lyingTarget(t, "bare"), probeLimit)
+	if got := statement.IDs(r.Support.Select(statement.Fails)); got != "denied" || r.Err != nil ||
+		!strings.Contains(r.Why[statement.Denied], "leave out --bare") {
+		t.Errorf("%v, %v, %v", r.Support, r.Why, r.Err)
+	}
+}
+
 // A CLI that shows nothing gives no verdicts.
 func TestUnknown(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"wavex/budget"
+	"wavex/internal/claude/statement"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
@@ -84,6 +87,7 @@ type cliProcess struct {
 	stderr    proc.HeadBuffer
 	lines     int     // received so far
 	finals    []int64 // the final output tokens of responses
+	bare      bool    // its init line is that of bare mode
 	strayLine string  // the first line that is not JSON
 }
 
@@ -123,6 +127,8 @@ func (t *cliProcess) turn(ctx context.Context, prompt string) (line, error) {
 			t.strayLine = cmp.Or(t.strayLine, firstLine(t.scan.Text()))
 		case l.Type == "result":
 			return l, nil
+		case l.Subtype == "init":
+			t.bare = statement.IsBare(gjson.ParseBytes(t.scan.Bytes()))
 		case l.Type == "stream_event" && l.Event.Type == "message_delta":
 			t.finals = append(t.finals, l.Event.Usage.Output)
 		}

@@ -20,6 +20,9 @@ func (b *prober) probeTurns(ctx context.Context) error {
 	}
 	defer t.stop()
 	first, err := t.turn(ctx, toolTurn.prompt())
+	if t.bare {
+		b.decide(statement.Denied, false, statement.BareAdvice)
+	}
 	if err != nil {
 		return err
 	}

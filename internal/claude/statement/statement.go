@@ -10,6 +10,8 @@ package statement
 import (
 	"fmt"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // ID names a statement in verdicts, in messages and in files. It is stable across releases.
@@ -43,6 +45,18 @@ func IDs(list []Statement) string {
 		ids = append(ids, string(s.ID))
 	}
 	return strings.Join(ids, ", ")
+}
+
+// BareAdvice says why no CLI in bare mode is used, and how to leave it.
+const BareAdvice = "the CLI is in bare mode, which keeps the policy on tool calls from working: leave out --bare and " +
+	"CLAUDE_CODE_SIMPLE"
+
+// IsBare reports whether an init line is that of a CLI in bare mode. Such a CLI accepts the callbacks for tool calls,
+// and asks none. It has few tools, no socket and no memory (observed on claude 2.1.258 and 2.1.332).
+func IsBare(init gjson.Result) bool {
+	tools := init.Get("tools").Raw
+	return strings.HasPrefix(tools, `["Bash","Edit","Read"`) && !strings.Contains(tools, "Write") &&
+		!init.Get("memory_paths").Exists() && !init.Get("messaging_socket_path").Exists()
 }
 
 // Support says whether a statement holds on a CLI.

@@ -59,7 +59,7 @@ func UserStore() Store {
 }
 
 // revision is the version of the probes. Verdicts of other revisions are ignored.
-const revision = 2
+const revision = 3
 
 // cacheEntry holds the stored verdicts on one program.
 type cacheEntry struct {

@@ -131,7 +131,7 @@ func TestCached(t *testing.T) {
 		t.Fatal(kept, err)
 	}
 	for _, path := range kept {
-		if err := os.WriteFile(path, []byte(`{"revision":2,"ver`), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(`{"revision":3,"ver`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
