@@ -32,6 +32,7 @@ var prices = fakeapi.Prices{
 	"claude-sonnet-4-5": {Input: 3_000_000, Output: 15_000_000, CacheRead: 300_000, CacheWrite: 3_750_000},
 	"claude-opus-5":     {Input: 5_000_000, Output: 25_000_000, CacheRead: 500_000, CacheWrite: 6_250_000}, // of 2.1.258
 	"claude-opus-5-5":   {Input: 4_000_000, Output: 20_000_000, CacheRead: 200_000, CacheWrite: 5_000_000}, // of 2.1.330
+	"claude-fable-5-1":  {Input: 10_000_000, Output: 50_000_000, CacheRead: 250_000, CacheWrite: 12_500_000},
 	"claude-fable-5-2":  {Input: 8_000_000, Output: 40_000_000, CacheRead: 200_000, CacheWrite: 10_000_000},
 	"claude-mythos-5-2": {Input: 8_000_000, Output: 40_000_000, CacheRead: 200_000, CacheWrite: 10_000_000},
 	"claude-tomorrow":   {Input: 1_000_000, Output: 1_000_000, CacheRead: 1_000_000, CacheWrite: 1_000_000}, // in no table
