@@ -30,6 +30,7 @@ import (
 	"wavex/e2e/rig"
 	"wavex/internal/event"
 	"wavex/internal/jsonschema"
+	"wavex/internal/testrepo"
 )
 
 // The main goroutine keeps the first thread to itself, so that no test starts a program on it:
@@ -51,6 +52,7 @@ func TestMain(m *testing.M) {
 		if err := flag.Set("test.parallel", "12"); err != nil {
 			panic(err)
 		}
+		defer testrepo.LockHome()()
 		// The programs that scripts start would inherit an ignored signal, as under nohup.
 		signals.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}

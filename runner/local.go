@@ -148,6 +148,9 @@ func (t *attempt) run(ctx context.Context) classification {
 	if err != nil {
 		return classification{outcome: Interrupted, reason: "stopped while waiting for its turn: " + err.Error()}
 	}
+	if t.hooks.Worked != nil {
+		t.hooks.Worked()
+	}
 	w.vacuous, w.unmeasured = before.Vacuous, before.Unmeasured
 	t.compareTurn(ctx, before)
 	if err := t.reportTurn(v, w.unfinished); err != nil {

@@ -92,6 +92,8 @@ type Runner interface {
 // Hooks connect an attempt with the process that makes it. They are not part of the request, which can
 // be sent elsewhere. Each may be nil.
 type Hooks struct {
+	// Worked is called when the agent's turn or the command has ended, before any check.
+	Worked func()
 	// TurnEnded is called once after the agent's turn, before the first check. It returns when the turn
 	// is on record. An error, such as the end of the run, interrupts the attempt.
 	TurnEnded func(Turn) error

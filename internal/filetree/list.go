@@ -41,7 +41,7 @@ func (l *Lister) read(ctx context.Context, root string, t Tree) error {
 			most = -1
 		}
 		if (state == "" || state == ignoredFile) && ctx.Err() == nil {
-			t[name] = state + l.state(filepath.Join(root, filepath.FromSlash(name)), most)
+			t[name] = state + l.State(filepath.Join(root, filepath.FromSlash(name)), most)
 		}
 	}
 	return context.Cause(ctx)

@@ -41,8 +41,8 @@ const maxHashed = 512 << 20
 // settled is the time after which a file that changes gets other times than before.
 const settled = 100 * time.Millisecond
 
-// state returns the state of the file at an absolute path. Above a size its size and time stand for its content.
-func (l *Lister) state(path string, most int64) State {
+// State returns the state of the file at an absolute path. Above a size its size and time stand for its content.
+func (l *Lister) State(path string, most int64) State {
 	st, err := os.Lstat(path)
 	switch {
 	case err != nil: // it is not there, or a folder on the way is a file

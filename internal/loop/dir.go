@@ -44,6 +44,7 @@ const (
 	MadeUp      = "made-up"   // a copy of the project, in which a rehearsal makes up work
 	Questions   = "questions" // about tool calls, for a person
 	Contents    = "contents"  // listings of files, and earlier contents, by their digests
+	Outside     = "outside"   // the user's files as tasks changed them
 )
 
 // These are in the directory of a task.

@@ -24,6 +24,7 @@ import (
 	"wavex/internal/secret"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
+	"wavex/internal/userfiles"
 	"wavex/internal/wall"
 	"wavex/internal/workspace"
 	"wavex/runner"
@@ -71,8 +72,9 @@ type Session struct {
 	journal    *runlog.Journal
 	view       ui.View
 	workspace  *workspace.Workspace
-	adopted    map[string]int // attempts by task that an earlier session has started on other machines
-	closers    []func()       // functions that Close calls, in this order
+	adopted    map[string]int   // attempts by task that an earlier session has started on other machines
+	closers    []func()         // functions that Close calls, in this order
+	user       *userfiles.Guard // nil: a wall closes the files, or the attempts are made elsewhere
 
 	tasksDirMade bool   // the folder of the attempts exists
 	finished     bool   // to its own end

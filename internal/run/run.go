@@ -64,6 +64,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	if err != nil {
 		return Result{}, errors.Join(err, r.view.Close())
 	}
+	defer r.guardUserFiles(host.Environ(nil))()
 	files := r.startStateFiles()
 	defer func() { _ = files.Close() }() // it has reported its errors itself
 	noteWriter, closeNotes := r.startNotes()
@@ -90,6 +91,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		views: []scheduler.View{traces, r.view, hookSnapshot, files, r.workspace, noteWriter, list, hooks}})
 	return r.await(ctx, c, l, func() {
 		points.Seal(ctx, r.interrupted)
+		r.user.Changes(0, 0)
 		_ = files.Close() // before the end is shown
 		r.closers = []func(){r.proposeLearnings, closeList, closeWebhooks}
 	})

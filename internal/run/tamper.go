@@ -15,12 +15,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"wavex/internal/exhaustion"
 	"wavex/internal/loop"
 	"wavex/internal/planfile"
 	"wavex/internal/runlog"
 	"wavex/internal/safefile"
 	"wavex/internal/statefiles"
+	"wavex/internal/textfmt"
+	"wavex/internal/userfiles"
 	"wavex/runner"
 )
 
@@ -36,21 +40,45 @@ type tamperDetector struct {
 	plan       string                              // its file; "": one that wavex itself writes
 	isOwnWrite func(name string, text []byte) bool // reports whether this wavex wrote that text
 	moved      func() error                        // an error: all files seem to be gone
+	user       *userfiles.Guard
 }
 
 func (r *Session) withTamperDetector(files *statefiles.Writer, inner runner.Runner) runner.Runner {
 	s := tamperDetector{Runner: inner, loop: r.config.Loop, isOwnWrite: files.HasWritten,
-		moved: r.movedError}
+		moved: r.movedError, user: r.user}
 	if !planfile.IsList(r.plan.Path) {
 		s.plan = planfile.AbsPath(r.plan)
 	}
 	return s
 }
 
-// Attempt makes the attempt, and adds the files that were changed meanwhile to its result.
-func (s tamperDetector) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
+// guardUserFiles begins to compare the user's files that outlive the run, for processes with an environment. The first
+// run of a user puts them back, until end is called.
+func (r *Session) guardUserFiles(env []string) (end func()) {
+	project := filepath.Dir(string(r.config.Loop))
+	home, _ := os.UserHomeDir()
+	if rel, err := filepath.Rel(project, home); r.opts.Wall != nil || r.isElsewhere() ||
+		err == nil && filepath.IsLocal(rel) { // all of it is work
+		return func() {}
+	}
+	lock := flock.New(home, flock.SetFlag(os.O_RDONLY)) // the folder itself: no file is made
+	owner, _ := lock.TryLock()                          // without the lock, as on Windows, changes are told only
+	r.user = userfiles.New(userfiles.Options{Env: env, Owner: owner, Project: project,
+		Kept: r.config.Loop.Run(r.config.Run, loop.Outside),
+		Warn: func(err error) { r.warn(errors.New(textfmt.Line(err.Error()))) }}) // it has names that agents chose
+	return func() { _ = lock.Unlock() } // the end of the process does it, too
+}
+
+// Attempt makes the attempt, and adds the files that were changed meanwhile to its result. Those of the user it puts
+// back before the checks and at the end.
+func (s tamperDetector) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) (res runner.Result) {
 	if req.Command != "" {
 		return s.Runner.Attempt(ctx, req, hooks) // the plan's author wrote the command
+	}
+	since := len(s.user.Changes(0, 1))
+	defer func() { res.Tampered = runner.MergeTampers(res.Tampered, s.user.Changes(since, -1)) }()
+	if len(req.Checks)+len(req.MustNot) > 0 {
+		hooks.Worked = func() { s.user.Changes(since, 0) }
 	}
 	before := s.takeSnapshot(req.Baseline)
 	if before.limited != nil {
@@ -61,11 +89,11 @@ func (s tamperDetector) Attempt(ctx context.Context, req runner.Request, hooks r
 	if record := hooks.TurnEnded; record != nil {
 		hooks.TurnEnded = func(t runner.Turn) error {
 			during, _ = s.findTampers(before, req) // the record itself restores a journal that was removed
-			t.Result.Tampered = runner.MergeTampers(t.Result.Tampered, during)
+			t.Result.Tampered = runner.MergeTampers(t.Result.Tampered, append(s.user.Changes(since, 0), during...))
 			return record(t)
 		}
 	}
-	res := s.Runner.Attempt(ctx, req, hooks)
+	res = s.Runner.Attempt(ctx, req, hooks)
 	found, limited := s.findTampers(before, req)
 	res.Tampered = runner.MergeTampers(res.Tampered, append(during, found...))
 	if limited != nil && res.Outcome == runner.Done {

@@ -39,7 +39,7 @@ func checkTree(root *os.Root, path string, depth int) error {
 		} else if !e.IsDir() || depth == 1 || own < len(names) {
 			continue
 		}
-		next, err := enter(root, e.Name(), 0)
+		next, err := Enter(root, e.Name(), 0)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			continue // removed meanwhile, or of no use to wavex either
 		}

@@ -95,15 +95,15 @@ func descend(project string, names []string, mode fs.FileMode) (*os.Root, error)
 			return nil, err
 		}
 		var next *os.Root
-		next, err = enter(at, name, mode)
+		next, err = Enter(at, name, mode)
 		_ = at.Close() // a directory
 		at = next
 	}
 	return at, err
 }
 
-// enter opens a directory in at, which must not be a link, also not meanwhile.
-func enter(at *os.Root, name string, mode fs.FileMode) (*os.Root, error) {
+// Enter opens a directory in at, which must not be a link, also not meanwhile. It makes a missing one if mode is not 0.
+func Enter(at *os.Root, name string, mode fs.FileMode) (*os.Root, error) {
 	next, err := at.OpenRoot(name)
 	if errors.Is(err, fs.ErrNotExist) && mode != 0 {
 		if made := at.Mkdir(name, mode); made == nil {

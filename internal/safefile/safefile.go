@@ -51,6 +51,9 @@ func OpenIn(dir, name string) (*os.File, error) {
 	return open(root, filepath.FromSlash(name))
 }
 
+// OpenAt is Open for the name of a file in an open directory.
+func OpenAt(dir *os.Root, name string) (*os.File, error) { return open(dir, name) }
+
 // Read returns the content of a regular file. For a file of more than most bytes it returns an
 // ErrTooLarge.
 func Read(path string, most int64) ([]byte, error) {

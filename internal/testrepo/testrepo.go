@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"go.uber.org/goleak"
 
 	"wavex/internal/plan"
@@ -31,7 +32,16 @@ func Main(m *testing.M) {
 			panic(err)
 		}
 	}
+	defer LockHome()()
 	goleak.VerifyTestMain(m)
+}
+
+// LockHome prevents runs of tests that have no home directory of their own from putting back files of the developer.
+func LockHome() (unlock func()) {
+	home, _ := os.UserHomeDir()
+	lock := flock.New(home, flock.SetFlag(os.O_RDONLY))
+	_, _ = lock.TryRLock() // else another run has it
+	return func() { _ = lock.Unlock() }
 }
 
 // Must ends a test whose fixture could not be made.

@@ -1,5 +1,6 @@
 // Package userfiles knows the user's files that outlive a run, because later sessions of other programs obey them:
-// settings of git, of the CLI, of shells and of package managers. It lists them for a wall, and changes nothing.
+// settings of git, of the CLI, of shells and of package managers. It lists them for a wall, and compares them and puts
+// them back where there is none. It knows no attempt.
 package userfiles
 
 import (
@@ -7,6 +8,7 @@ import (
 	_ "embed"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -16,11 +18,14 @@ import (
 //go:embed paths.txt
 var list string
 
+// toldOnly begins a line of the list, and a pattern, whose files are not put back.
+const toldOnly = "?"
+
 // Paths returns the absolute paths of the files and folders of the list that exist, for programs with an environment.
 // Those that lead into the project directory, or to one that contains it, are work, and left out.
 func Paths(env []string, project string) (out []string) {
 	for _, pattern := range patterns(env) {
-		matches, _ := filepath.Glob(pattern) // the list has no wrong pattern
+		matches, _ := filepath.Glob(strings.TrimPrefix(pattern, toldOnly)) // the list has no wrong pattern
 		out = append(out, matches...)
 	}
 	slices.Sort(out)
@@ -30,16 +35,20 @@ func Paths(env []string, project string) (out []string) {
 	})
 }
 
-// patterns returns the list as absolute patterns of filepath.Glob. Lines of an unset variable are left out.
+// patterns returns the list as absolute patterns of filepath.Glob, some after toldOnly. Lines of an unset variable are
+// left out.
 func patterns(env []string) (out []string) {
-	home := cmp.Or(proc.Getenv(env, "HOME"), proc.Getenv(env, "USERPROFILE"))
+	home, mark := homeOf(env), ""
 	add := func(dir, rest string) {
 		if path := filepath.Join(quoted(dir), filepath.FromSlash(rest)); filepath.IsAbs(dir) {
-			out = append(out, path)
+			out = append(out, mark+path)
 		}
 	}
 	for line := range strings.Lines(list) {
 		line = strings.TrimSpace(line)
+		if mark = ""; strings.HasPrefix(line, toldOnly) {
+			mark, line = toldOnly, line[len(toldOnly):]
+		}
 		if name, rest, is := strings.Cut(strings.TrimPrefix(line, "${"), "}"); is {
 			name, line, _ = strings.Cut(name, ":-")
 			add(proc.Getenv(env, name), rest)
@@ -61,8 +70,15 @@ func isWork(path, project string) bool {
 	return isIn(path, project) || isIn(project, path)
 }
 
-// quoted returns a path as a pattern of filepath.Glob. Walls are on Linux.
+func homeOf(env []string) string {
+	return cmp.Or(proc.Getenv(env, "HOME"), proc.Getenv(env, "USERPROFILE"))
+}
+
+// quoted returns a path as a pattern of filepath.Glob, which has no quotes on Windows.
 func quoted(path string) string {
+	if runtime.GOOS == "windows" {
+		return path
+	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 

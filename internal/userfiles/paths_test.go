@@ -38,12 +38,13 @@ func TestPaths(t *testing.T) {
 		project, env string // more variables
 		want         string
 	}{
-		{"src", "", ".bashrc .claude/settings.json .config/git .npmrc .profile .ssh/config"},
-		{"dotfiles", "", ".claude/settings.json .config/git .npmrc .profile .ssh/config"},
+		{"src", "", ".bashrc .claude/settings.json .config/git .config/git/config .npmrc .profile .ssh/config"},
+		{"dotfiles", "", ".claude/settings.json .config/git .config/git/config .npmrc .profile .ssh/config"},
 		{".config", "", ".bashrc .claude/settings.json .npmrc .profile .ssh/config"},
 		{"src", "CLAUDE_CONFIG_DIR=~/own XDG_CONFIG_HOME=~/config NPM_CONFIG_USERCONFIG=~/[odd]/npmrc GOENV=off " +
 			"GIT_CONFIG_GLOBAL=/dev/null PIP_CONFIG_FILE=relative",
-			".bashrc .claude/settings.json .config/git .npmrc .profile .ssh/config [odd]/npmrc config/git own/settings.json"},
+			".bashrc .claude/settings.json .config/git .config/git/config .npmrc .profile .ssh/config [odd]/npmrc config/git " +
+				"own/settings.json"},
 	} {
 		env := append([]string{"HOME=" + home}, strings.Fields(strings.ReplaceAll(c.env, "~", home))...)
 		var got []string
