@@ -38,7 +38,7 @@ func TestWall(t *testing.T) {
 func testWall(t *testing.T, c cli, isolation, sandbox string) {
 	// Without $w the CLI would deny the whole command.
 	const command = "w=$(echo); echo new > $w./prot/f; echo new > $w.claude/settings.json; " +
-		"echo x >> $w.git/hooks/pre-push; git$w config core.pager evil; " +
+		"echo x >> $w.git/hooks/pre-push; git$w config core.pager evil; echo evil > $w$HOME/.zshenv; " +
 		"echo work > work.txt && git add work.txt && git commit -qm work && echo committed"
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{When: task("T-001"),
 		Steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash(command)).WithUsage(use), report("true")}}}})
@@ -74,6 +74,11 @@ func testWall(t *testing.T, c cli, isolation, sandbox string) {
 	}
 	if got := gitIn(t, r.dir, "log", "--format=%s", "main", "--", "work.txt"); got == "" {
 		t.Errorf("the agent's commit is not on main\n%s", e.stdout)
+	}
+	// No wall can close a file that does not exist.
+	if _, err := os.Stat(filepath.Join(proc.Getenv(env, "HOME"), ".zshenv")); err == nil ||
+		!strings.Contains(e.stdout, ".zshenv: it outlives the run; put back") {
+		t.Errorf("the agent made ~/.zshenv (%v)\n%s", err, e.stdout)
 	}
 	if _, err := os.Stat(filepath.Join(r.dir, ".git", "hooks", "pre-push")); err == nil {
 		t.Error("the agent made a hook")

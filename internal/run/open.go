@@ -74,7 +74,7 @@ type Session struct {
 	workspace  *workspace.Workspace
 	adopted    map[string]int   // attempts by task that an earlier session has started on other machines
 	closers    []func()         // functions that Close calls, in this order
-	user       *userfiles.Guard // nil: a wall closes the files, or the attempts are made elsewhere
+	user       *userfiles.Guard // nil: the attempts are made elsewhere, or in a project that has the home
 
 	tasksDirMade bool   // the folder of the attempts exists
 	finished     bool   // to its own end

@@ -52,18 +52,17 @@ func (r *Session) withTamperDetector(files *statefiles.Writer, inner runner.Runn
 	return s
 }
 
-// guardUserFiles begins to compare the user's files that outlive the run, for processes with an environment. The first
-// run of a user puts them back, until end is called.
+// guardUserFiles begins to compare the user's files that outlive the run, for processes with an environment: all, or
+// those that a wall does not close. The first run of a user puts them back, until end is called.
 func (r *Session) guardUserFiles(env []string) (end func()) {
 	project := filepath.Dir(string(r.config.Loop))
 	home, _ := os.UserHomeDir()
-	if rel, err := filepath.Rel(project, home); r.opts.Wall != nil || r.isElsewhere() ||
-		err == nil && filepath.IsLocal(rel) { // all of it is work
+	if rel, err := filepath.Rel(project, home); r.isElsewhere() || err == nil && filepath.IsLocal(rel) { // all is work
 		return func() {}
 	}
 	lock := flock.New(home, flock.SetFlag(os.O_RDONLY)) // the folder itself: no file is made
 	owner, _ := lock.TryLock()                          // without the lock, as on Windows, changes are told only
-	r.user = userfiles.New(userfiles.Options{Env: env, Owner: owner, Project: project,
+	r.user = userfiles.New(userfiles.Options{Env: env, Owner: owner, Project: project, Closed: r.opts.Wall != nil,
 		Kept: r.config.Loop.Run(r.config.Run, loop.Outside),
 		Warn: func(err error) { r.warn(errors.New(textfmt.Line(err.Error()))) }}) // it has names that agents chose
 	return func() { _ = lock.Unlock() } // the end of the process does it, too

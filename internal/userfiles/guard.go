@@ -37,6 +37,7 @@ type Options struct {
 	Project string      // absolute; its files are work
 	Kept    string      // the folder in Project for changed versions; it need not exist
 	Owner   bool        // no other Guard puts the files of this user back
+	Closed  bool        // a wall closes the listed files that exist, so they are not compared
 	Warn    func(error) // told of changes while no agent works
 }
 
@@ -63,6 +64,7 @@ type Guard struct {
 type file struct {
 	state, told filetree.State // at the beginning, and when a change was last told
 	program     bool           // compared by size and time
+	closed      bool           // not compared
 	stays       error          // why it is not put back; nil: it is
 	text        []byte         // if it has a state and is put back
 	mode        fs.FileMode
@@ -122,7 +124,9 @@ func (g *Guard) add(path string, only, program bool) {
 	for _, at := range paths {
 		if g.files[at] == nil && (!program || filepath.Base(at) != "claude") { // its updater moves this link
 			g.noteDir(quoted(filepath.Dir(at)))
-			g.note(at, newFile(only, program))
+			if g.files[at] = (&file{closed: true}); !g.Closed || program {
+				g.note(at, newFile(only, program))
+			}
 		}
 	}
 	if _, err := os.Readlink(path); err == nil && !program {
@@ -234,6 +238,9 @@ func (g *Guard) compare() {
 	}
 	for _, path := range slices.Sorted(maps.Keys(g.files)) {
 		f := g.files[path]
+		if f.closed {
+			continue
+		}
 		now := g.state(path, f)
 		if now == f.told || now == f.state {
 			f.told = now

@@ -20,6 +20,7 @@ type home struct {
 	*testing.T
 	dir, project string
 	warned       []string
+	closed       bool
 }
 
 func newHome(t *testing.T, files ...string) *home {
@@ -63,7 +64,7 @@ func (h *home) sh(command string) {
 
 func (h *home) guard(owner bool, env ...string) *userfiles.Guard {
 	return userfiles.New(userfiles.Options{Env: append([]string{"HOME=" + h.dir}, env...), Project: h.project,
-		Kept: filepath.Join(h.project, ".loop", "runs", "r", "outside"), Owner: owner,
+		Kept: filepath.Join(h.project, ".loop", "runs", "r", "outside"), Owner: owner, Closed: h.closed,
 		Warn: func(err error) { h.warned = append(h.warned, err.Error()) }})
 }
 
@@ -354,4 +355,22 @@ func TestNoHomeGuard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// Behind a wall the listed files that exist are closed, and a change of one is the user's. New ones, which no wall can
+// close, are removed, and programs are told.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, ".bashrc", ".claude/agents/one.md", "bin/tool")
+	h.closed = true
+	g := h.guard(true, "PATH="+h.path("bin"))
+	h.attempt(g, "cd ~ && for f in .bashrc .claude/agents/one.md .claude/settings.json bin/tool; do echo x >$f; done",
+		"~/.claude/settings.json: "+putBack+"1-settings.json", "~/bin/tool: not put back")
+	h.want(".bashrc", "x\n")
+	h.want(".claude/agents/one.md", "x\n")
+	h.want(".claude/settings.json", "")
+	h.attempt(g, "echo evil >~/.zshenv", "~/.zshenv: "+putBack+"2-.zshenv")
+	h.write(".npmrc", "of the user\n")
+	h.attempt(g, "true")
+	h.want(".npmrc", "of the user\n")
 }
