@@ -41,8 +41,8 @@ clis:
 mutate:
 	@$(GO) run ./e2e/mutate -seed $(or $(SEED),1) -n $(or $(N),40) -time $(TIME) -only "$(ONLY)" $(if $(OWN),-own) $(PKG)
 
-# Packages with goroutines with the race detector, of cmd the scripts in which much goes on at once; then those that run
-# wavex as a program, with a browser and bubblewrap. SKIP=pattern leaves some out. Tests start their own program, too,
+# Packages with goroutines with the race detector, of cmd and gitwork the tests in which much goes on at once; then those
+# that run wavex as a program, with a browser and bubblewrap. SKIP=pattern leaves some out. Tests start their own program, too,
 # which would wait a second at each end for reports of races.
 e2e e2e-core e2e-fleet: export GORACE = atexit_sleep_ms=0
 e2e: e2e-core e2e-fleet

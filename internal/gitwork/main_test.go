@@ -32,8 +32,17 @@ func TestMain(m *testing.M) {
 		os.Exit(helper(os.Args[2], os.Args[3:]))
 	}
 	flag.Parse()
+	if rig.Whole() && flag.Lookup("test.run").Value.String() == "" {
+		_ = flag.Set("test.run", concurrent) // a flag of package testing
+	}
 	os.Exit(rig.Run(m, "internal/gitwork", 6)) // most wait for git
 }
+
+// concurrent matches the tests for rig.Whole, which is with the race detector: those in which much goes on at once. The
+// others start thousands of gits, one after the other.
+const concurrent = "^Test(ChecksBeforeTheWorkRunOnce|ChecksBesideAgents|FreeWhileAnotherIsMade|HalfWrittenEdits|" +
+	"IntegrationsBesideAttempts|LocksBesideOtherGit|ManyWorktreesAtOnce|PatienceWithChecksBefore|RollbackOfAWave|" +
+	"SharedLock|TakenOverWhileItGoesOn|TrashWhileItIsEmptied)$"
 
 // files has the contents of a repository by path.
 type files map[string]string
