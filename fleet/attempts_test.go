@@ -880,7 +880,7 @@ func TestResumedInAnotherProtocol(t *testing.T) {
 	r := f.runner(dir)
 	req.Adopted = true
 	if res := r.Attempt(t.Context(), req, runner.Hooks{}); res.Outcome != runner.Broken || res.Cost != req.Cap ||
-		!strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 8") {
+		!strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 9") {
 		t.Errorf("%+v", res)
 	}
 }

@@ -85,10 +85,10 @@ type TurnResult struct {
 
 // Bill holds the cost of one process.
 type Bill struct {
-	Cost     budget.USD `json:"cost"`               // micro-dollars
-	Priced   string     `json:"priced,omitempty"`   // as in Result
-	Disputed budget.USD `json:"disputed,omitempty"` // micro-dollars: the agent's figure, if Priced is "table"
-	Held     string     `json:"held,omitempty"`     // as in Result
+	Cost     budget.USD `json:"cost"`                         // micro-dollars
+	Priced   string     `json:"priced,omitempty"`             // as in Result
+	Disputed budget.USD `json:"disputed,omitempty"`           // micro-dollars: the agent's figure, if Priced is "table"
+	Held     string     `json:"held,omitempty" secret:"text"` // as in Result
 	Usage    Usage      `json:"usage"`
 }
 

@@ -328,7 +328,7 @@ func TestOtherProtocol(t *testing.T) {
 	testrepo.Must(t, err)
 	var res runner.Result
 	testrepo.Must(t, m.Decode(&res))
-	if res.Outcome != runner.Broken || !strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 8") {
+	if res.Outcome != runner.Broken || !strings.Contains(res.Reason, "protocol 1; this wavex speaks protocol 9") {
 		t.Errorf("%+v", res)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Protocol is the version of the messages, of their ids, and of their files on the git remote. Each change of them,
 // also a new field, needs the next version. Queues of different protocols have different names, so a run and a worker
 // that do not understand each other never meet.
-const Protocol = 8
+const Protocol = 9
 
 // MaxInline bounds a body inside its message, and MaxMessage a message before it is parsed, in bytes.
 const (

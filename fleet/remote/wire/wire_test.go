@@ -106,12 +106,12 @@ func TestParseRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"no JSON":          {"hello", "not a message"},
 		"another protocol": {`{"protocol":1,"kind":"result","id":"i","release":"1","body":{}}`, "protocol 1; this wavex"},
-		"another kind":     {`{"protocol":8,"kind":"request","id":"i","release":"1","body":{}}`, `"request" instead`},
-		"another attempt":  {`{"protocol":8,"kind":"result","id":"j","release":"1","body":{}}`, `about "j", not "i"`},
-		"an unknown field": {`{"protocol":8,"kind":"result","id":"i","release":"1","body":{},"x":1}`, `unknown field "x"`},
-		"two values":       {`{"protocol":8,"kind":"result","id":"i","release":"1","body":{}} {}`, "text after the value"},
-		"no body":          {`{"protocol":8,"kind":"result","id":"i","release":"1"}`, "either a body or a digest"},
-		"body and digest":  {`{"protocol":8,"kind":"result","id":"i","release":"1","body":{},"digest":"x"}`, "either a body"},
+		"another kind":     {`{"protocol":9,"kind":"request","id":"i","release":"1","body":{}}`, `"request" instead`},
+		"another attempt":  {`{"protocol":9,"kind":"result","id":"j","release":"1","body":{}}`, `about "j", not "i"`},
+		"an unknown field": {`{"protocol":9,"kind":"result","id":"i","release":"1","body":{},"x":1}`, `unknown field "x"`},
+		"two values":       {`{"protocol":9,"kind":"result","id":"i","release":"1","body":{}} {}`, "text after the value"},
+		"no body":          {`{"protocol":9,"kind":"result","id":"i","release":"1"}`, "either a body or a digest"},
+		"body and digest":  {`{"protocol":9,"kind":"result","id":"i","release":"1","body":{},"digest":"x"}`, "either a body"},
 		"too long":         {strings.Repeat(" ", MaxMessage+1), "bytes, more than"},
 	} {
 		if _, err := Parse(KindResult, "i", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -120,12 +120,12 @@ func TestParseRefuses(t *testing.T) {
 	}
 	for name, fields := range map[string]string{"no remote": "", "an option": `"repo":"--upload-pack=x",`,
 		"no commit": `"repo":"r","files":"main",`} {
-		text := `{"protocol":8,"kind":"request","id":"i","release":"1",` + fields + `"body":{}}`
+		text := `{"protocol":9,"kind":"request","id":"i","release":"1",` + fields + `"body":{}}`
 		if m, err := Parse(KindRequest, "i", []byte(text)); err == nil {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
-	m, err := Parse(KindResult, "i", []byte(`{"protocol":8,"kind":"result","id":"i","release":"1","body":{"y":2}}`))
+	m, err := Parse(KindResult, "i", []byte(`{"protocol":9,"kind":"result","id":"i","release":"1","body":{"y":2}}`))
 	if err != nil || m.Decode(&runner.Result{}) == nil {
 		t.Errorf("a body with an unknown field is read: %v", err)
 	}
@@ -229,7 +229,7 @@ func TestKeys(t *testing.T) {
 	}
 	queues := map[string]bool{a.Queue(""): true, b.Queue(""): true, none.Queue(""): true, a.Queue("w"): true,
 		a.Queue("v"): true}
-	if len(queues) != 5 || !strings.HasPrefix(a.Queue(""), "wavex.8.") || strings.Contains(a.Queue("x y"), " ") {
+	if len(queues) != 5 || !strings.HasPrefix(a.Queue(""), "wavex.9.") || strings.Contains(a.Queue("x y"), " ") {
 		t.Errorf("queues %v", queues)
 	}
 }
@@ -248,7 +248,7 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Add(data, true)
 	f.Add(key.Seal("", data), false)
-	f.Add([]byte(`{"protocol":8,"kind":"request","id":"wavex/r-1/t/1","release":"","digest":"00"}`), true)
+	f.Add([]byte(`{"protocol":9,"kind":"request","id":"wavex/r-1/t/1","release":"","digest":"00"}`), true)
 	f.Fuzz(func(t *testing.T, data []byte, plain bool) {
 		if !plain {
 			opened, err := key.Open("", data)
