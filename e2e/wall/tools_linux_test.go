@@ -80,7 +80,8 @@ x("create table t (x)"); x("insert into t values (7)"); c.commit(); print(x("sel
 		{"make", []string{"make", "cc"}, makeSetup, `make -s -j2 && ./prog && make -s clean && ls *.c`, "compiled\nmain.c"},
 		{"branches", []string{"git"}, nil, `git commit -qm one && git checkout -qb side && echo s >s && git add s &&
 			git commit -qm two && git checkout -q - && echo m >m && git add m && git commit -qm three &&
-			git rebase -q HEAD side && git checkout -q - && git merge -q side && git tag v1 && git log --format=%s`, "two\nthree\none"},
+			git rebase -q HEAD side && git checkout -q - && git merge -q side && git tag v1 &&
+			git log --format=%s`, "two\nthree\none"},
 		{"stash", []string{"git"}, nil, `git commit -qm one && echo x >src/a && git stash -q && cat src/a &&
 			git stash pop -q && cat src/a`,
 			"other\nx"},
