@@ -117,7 +117,7 @@ func TestDeliveryCutOff(t *testing.T) {
 	equal(t, "once more", r.deliver(m, "auto").How, "ff")
 }
 
-// What a person writes into the checkout while git fails stays.
+// The files that a person writes into the checkout while git fails stay.
 func TestDeliveryCutOffBesideAPerson(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n", "b": "1\n", "c": "1\n", "gone": "1\n", "plan.json": "{}\n"})

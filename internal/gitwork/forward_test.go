@@ -169,7 +169,7 @@ func TestDeliveryKilledBetweenSessions(t *testing.T) {
 	c.git("stash", "-q") // plan.json
 	c.write(c.dir, files{"a": "1\n2\n"})
 	must(t, os.WriteFile(filepath.Join(c.dir, ".git/index.lock"), nil, 0o600))
-	c.o.allVisible, c.o.Warn = true, nil
+	c.o.lockWait, c.o.Warn = noWait, nil
 	m := c.open(c.o)
 	if _, err := os.Lstat(filepath.Join(c.dir, ".git/index.lock")); err == nil {
 		t.Fatal("the lock stays")

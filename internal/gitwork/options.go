@@ -52,7 +52,7 @@ type Options struct {
 	// SpareDisk is the number of bytes that must be free on the disk of Loop when worktrees are kept for the next run.
 	SpareDisk uint64
 
-	allVisible bool // for tests: gitMayHold's
+	lockWait func() error // for tests, in place of a wait of lockQuiet
 
 	// Own lists absolute paths of files that are no work: the plan, and the outputs of wavex. They do not make the
 	// checkout dirty, and no check has changed them.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,42 +59,51 @@ func (m *Manager) ownRefFiles(do func(path string) error) error {
 	return errors.Join(errs...)
 }
 
-// lockWait is how long a session waits for a git that may hold a lock.
-const lockWait = time.Second
+// lockQuiet is how long a lock file must not change to count as left by a git that was killed. A git that is asked to
+// end removes its own, and one at work holds them for moments.
+const lockQuiet = 5 * time.Second
 
 // removeSharedLocks removes the lock files of the repository and the checkout, which any git may hold, if the last
-// session of the run was killed, the file was made since that session began, and no git that may hold it is alive. On
-// systems where the last cannot be known it removes none. The next session tries again to remove one that stays.
+// session of the run was killed, the files were made since then, and none of them changes for a while. The index of the
+// checkout may be locked for as long as a person writes a message, so its lock goes only if agents work there or a
+// delivery was under way. The next session tries again to remove one that stays.
 func (m *Manager) removeSharedLocks(ctx context.Context) error {
 	if m.opts.CutOff.IsZero() {
 		return nil
 	}
 	m.state.CutOff = time.Time{}
+	found := map[string]os.FileInfo{}
 	for _, path := range m.sharedLocks() {
-		info, err := os.Lstat(path)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && info.ModTime().Before(m.opts.CutOff) {
-			continue
+		if info, err := os.Lstat(path); err == nil && !info.ModTime().Before(m.opts.CutOff) {
+			found[path] = info
 		}
-		if err != nil {
-			return err
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	wait := func() error { return async.Sleep(ctx, lockQuiet) }
+	if m.opts.lockWait != nil {
+		wait = m.opts.lockWait
+	}
+	if err := wait(); err != nil {
+		return err
+	}
+	busy := false
+	for path, then := range found {
+		now, err := os.Lstat(path)
+		busy = busy || err == nil && !sameVersion(then, now)
+		if errors.Is(err, fs.ErrNotExist) {
+			delete(found, path)
 		}
-		mayHold := func() bool { return gitMayHold(path, m.gitDirs(), m.opts.allVisible) }
-		held := mayHold()
-		for began := time.Now(); held && time.Since(began) < lockWait; held = mayHold() {
-			if err := async.Sleep(ctx, 100*time.Millisecond); err != nil {
-				return err
-			}
-		}
-		if now, err := os.Lstat(path); err != nil || !os.SameFile(now, info) || !now.ModTime().Equal(info.ModTime()) {
-			continue // another git has removed it, or made it
-		}
-		if held {
+	}
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		if busy || path == m.checkout.index+".lock" && m.state.Mode == Worktree && m.state.Forward == nil {
 			m.state.CutOff = m.opts.CutOff // the next session tries again
 			m.warn(fmt.Errorf("git's lock file %s may be left from the killed session, but a git may be at work "+
 				"here; remove it if none is", path))
 			continue
 		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(path); ignoreGone(err) != nil {
 			return err
 		}
 		m.warn(fmt.Errorf("removed git's lock file %s, which the killed session has left", path))
@@ -118,24 +128,6 @@ func (m *Manager) sharedLocks() []string {
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths)
-}
-
-// gitDirs returns the directories in which a git of this repository can work: those of the repository, of the checkout
-// and of each worktree.
-func (m *Manager) gitDirs() []string {
-	c := &m.checkout
-	dirs := []string{c.top, c.dir, c.common}
-	found, _ := filepath.Glob(filepath.Join(escapeGlob(c.common), "worktrees", "*", "gitdir")) // the pattern is valid
-	for _, path := range append(found, filepath.Join(c.dir, "gitdir")) {
-		if dot, err := os.ReadFile(path); err == nil {
-			dirs = append(dirs, filepath.Dir(strings.TrimSpace(string(dot))))
-		}
-	}
-	if filepath.Base(c.common) == ".git" { // the checkout of the repository, if the project is in a worktree
-		dirs = append(dirs, filepath.Dir(c.common))
-	}
-	slices.Sort(dirs)
-	return slices.Compact(dirs)
 }
 
 // reopenShared removes lock files and repairs the repository for a run in the project's directory, if that is in one.

@@ -168,7 +168,7 @@ func stepHelper(dir, run, home, calls string) int {
 // cutOff is that of Options.
 func stepSession(ctx context.Context, dir, run, home string, cutOff time.Time) (err error) {
 	m, err := Open(ctx, Options{Project: dir, Loop: loop.In(dir), Run: run, Mode: Worktree, Width: 4,
-		Env: testEnv(home), CutOff: cutOff, allVisible: true})
+		Env: testEnv(home), CutOff: cutOff, lockWait: noWait})
 	if err != nil {
 		return err
 	}
