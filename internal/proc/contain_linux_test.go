@@ -536,6 +536,19 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// A sweep beside starts of processes of the same run ends: it stops none that has not begun its exec, for which this
+// process would wait.
+func TestSweepBesideStarts(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	argv := self(t, "sweepstarts", fmt.Sprintf("starts-%d", os.Getpid()), filepath.Join(t.TempDir(), "lock"))
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // TestSignalExact shows that a reused pid is not signalled.
 func TestSignalExact(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -46,6 +48,8 @@ func helper(name string, args []string) int {
 			fmt.Println(spawn(&syscall.SysProcAttr{Setsid: true}, os.Environ(), os.Stderr, "hold"))
 		}
 		<-time.After(time.Hour)
+	case "sweepstarts":
+		return sweepStarts(args[0], args[1])
 	case "guard":
 		return WatchdogMain(os.Stdin, args[0])
 	case "wavex":
@@ -55,6 +59,34 @@ func helper(name string, args []string) int {
 	default:
 		return 98
 	}
+	return 0
+}
+
+// sweepStarts sweeps a run while it starts processes of it, one after the other, and collects garbage all the time.
+func sweepStarts(run, lock string) int {
+	defer Contain(context.Background(), nil, run, lock, func(error) {})()
+	var all sync.WaitGroup
+	over := make(chan struct{})
+	for _, work := range []func(){runtime.GC, func() { _, _ = Sweep(context.Background(), run) }} {
+		all.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					work()
+				}
+			}
+		})
+	}
+	for range 120 {
+		p, err := Start(Spec{Argv: []string{"/bin/sleep", "100"}, Dir: "/", Env: testEnv, Mark: run + "/a/1"})
+		if err == nil {
+			p.Wait()
+		}
+	}
+	close(over)
+	all.Wait()
 	return 0
 }
 
