@@ -21,8 +21,9 @@ import (
 	"wavex/e2e/rig"
 )
 
-// packageTimeout bounds the time of a package on a busy machine; the slowest takes minutes on an idle one.
-const packageTimeout = "120m"
+// packageTimeout bounds the time of a package on a busy machine, and packageTimeoutWhole with -whole; the slowest takes
+// minutes on an idle one.
+const packageTimeout, packageTimeoutWhole = "40m", "75m"
 
 // realCLI holds the tests with the real CLI, and benchmarks no test.
 const (
@@ -151,7 +152,11 @@ func runs(packages []string, whole bool, skip string) [][]string {
 			}
 		}
 	}
-	args := []string{"-timeout", packageTimeout, "-vet=off", "-skip", skip} // make lint vets
+	timeout := packageTimeout
+	if whole {
+		timeout = packageTimeoutWhole
+	}
+	args := []string{"-timeout", timeout, "-vet=off", "-skip", skip} // make lint vets
 	if whole {
 		args = append(args, "-p", atOnceWhole)
 		return [][]string{slices.Concat(args, []string{"-race"}, concurrent), slices.Concat(args, programs)}

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,6 +27,7 @@ type testCounter struct {
 type packageOutput struct {
 	lines  []line
 	passed map[string]bool // tests whose output is not printed
+	active map[string]bool // tests that have begun, not ended, and do not wait for others
 	failed bool            // some test failed
 	ran    bool            // some test ran
 }
@@ -74,12 +77,22 @@ func (c *testCounter) run(ctx context.Context, dir string, args ...string) error
 	}
 	err = cmd.Wait()
 	if ctx.Err() != nil {
+		c.printActive()
 		return context.Cause(ctx)
 	}
 	if err != nil && c.failed == before {
 		return fmt.Errorf("go test: %w", err)
 	}
 	return nil
+}
+
+// printActive prints the tests that were running when the tests were stopped: one of them may hang.
+func (c *testCounter) printActive() {
+	for _, name := range slices.Sorted(maps.Keys(c.packages)) {
+		if p := c.packages[name]; len(p.active) > 0 {
+			fmt.Fprintln(c.out, "stopped in", name+":", strings.Join(slices.Sorted(maps.Keys(p.active)), " "))
+		}
+	}
 }
 
 // read counts the output of one go test.
@@ -111,17 +124,21 @@ func (c *testCounter) addEvent(e event) {
 	}
 	p := c.packages[e.Package]
 	if p == nil {
-		p = &packageOutput{passed: map[string]bool{}}
+		p = &packageOutput{passed: map[string]bool{}, active: map[string]bool{}}
 		c.packages[e.Package] = p
 	}
 	switch {
 	case e.Action == "output":
 		p.lines = append(p.lines, line{e.Test, e.Output})
-	case e.Action == "run":
+	case e.Action == "run" || e.Action == "cont":
 		p.ran = true
+		p.active[e.Test] = true
+	case e.Action == "pause":
+		delete(p.active, e.Test)
 	case e.Action != "pass" && e.Action != "fail" && e.Action != "skip":
 	case e.Test != "":
 		c.end(e.Action)
+		delete(p.active, e.Test)
 		p.passed[e.Test] = e.Action == "pass"
 		p.failed = p.failed || e.Action == "fail"
 	default:

@@ -32,7 +32,7 @@ func TestTestCounter(t *testing.T) {
 	}
 	var out strings.Builder
 	c := newTestCounter(&out)
-	if err := c.run(t.Context(), dir, "./..."); err != nil {
+	if err := c.run(t.Context(), dir, "-vet=off", "./..."); err != nil {
 		t.Fatal(err)
 	}
 	// Passed: TestA, TestA/sub, TestBad/right. Failed: TestBad, TestBad/wrong, TestPanics, TestQuits, and the packages
@@ -100,5 +100,27 @@ func TestSmoke(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "test", "-list", smoke, realCLI).CombinedOutput()
 	if got, want := strings.Count(string(out), "Test"), strings.Count(smoke, "|")+1; err != nil || got != want {
 		t.Errorf("%d tests, want %d: %v\n%s", got, want, err, out)
+	}
+}
+
+// Tests that are stopped are named, but those that wait for others.
+func TestStoppedTests(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	c := newTestCounter(&out)
+	if err := c.read(strings.NewReader(`{"Action":"run","Package":"m/a","Test":"TestDone"}
+{"Action":"pass","Package":"m/a","Test":"TestDone"}
+{"Action":"run","Package":"m/a","Test":"TestHangs"}
+{"Action":"run","Package":"m/a","Test":"TestWaits"}
+{"Action":"pause","Package":"m/a","Test":"TestWaits"}
+{"Action":"run","Package":"m/b","Test":"TestGoesOn"}
+{"Action":"pause","Package":"m/b","Test":"TestGoesOn"}
+{"Action":"cont","Package":"m/b","Test":"TestGoesOn"}
+`)); err != nil {
+		t.Fatal(err)
+	}
+	c.printActive()
+	if got, want := out.String(), "stopped in m/a: TestHangs\nstopped in m/b: TestGoesOn\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
