@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -66,8 +67,8 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// Work that is damaged in git and in .loop is made again, and the resume says so.
-func TestLostWorkIsMadeAgain(t *testing.T) {
+// Work that is lost in git and in .loop is named, with a way out.
+func TestLostWorkIsNamed(t *testing.T) {
 	t.Parallel()
 	p := newCutProject(t, "worktree")
 	w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
@@ -89,8 +90,7 @@ func TestLostWorkIsMadeAgain(t *testing.T) {
 			}
 		}
 	}
-	p.Run("resume", "--output", "json").MustSay(t, 0, "destroyed the commits of", "made again")
-	p.mustHaveFiles()
+	p.Run("resume", "--output", "json").MustSay(t, 5, "is neither in this repository nor in", "--fresh starts over")
 }
 
 // cutProject is a project in a git repository whose power is cut.
@@ -182,8 +182,11 @@ func standing(events []event.Event) map[string]bool {
 	return stand
 }
 
+// onDisk matches the files of a run that are synced when they are written.
+var onDisk = regexp.MustCompile(`^\.loop/(journal\.jsonl|worktrees/[^/]*(\.json|\.bundles/.*))$|^\.git/refs/`)
+
 // damage empties, cuts or removes one to five of the files below .git and .loop that were written last, and returns a
-// line for each. The journal is on disk at each of its records.
+// line for each. The journal, the state of the worktrees, refs and bundles are on disk at each record of the journal.
 func (p cutProject) damage(rng *rand.Rand) (done []string) {
 	p.T.Helper()
 	type file struct {
@@ -194,7 +197,8 @@ func (p cutProject) damage(rng *rand.Rand) (done []string) {
 	var files []file
 	for _, dir := range []string{".git", loop.Name} {
 		err := filepath.WalkDir(filepath.Join(p.Dir, dir), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() || d.Name() == loop.Journal {
+			rel, _ := filepath.Rel(p.Dir, path)
+			if err != nil || !d.Type().IsRegular() || onDisk.MatchString(filepath.ToSlash(rel)) {
 				return err
 			}
 			info, err := d.Info()

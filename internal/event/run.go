@@ -123,13 +123,9 @@ func (c *Counts) Of(s Status) *int {
 	return &c.Pending
 }
 
-// Lost is the value of RolledBack.What if a failure of the machine has destroyed the work.
-const Lost = "lost"
-
-// RolledBack says that the work of tasks was undone, or is lost. The tasks are pending again. It is recorded
-// between sessions.
+// RolledBack says that the work of tasks was undone. The tasks are pending again. It is recorded between sessions.
 type RolledBack struct {
-	What   string   `json:"what"`  // "T-003", "wave-2", "run", or Lost
+	What   string   `json:"what"`  // "T-003", "wave-2" or "run"; of an earlier version also "lost"
 	Tasks  []string `json:"tasks"` // the tasks whose work is undone
 	From   string   `json:"from"`  // the restored commit
 	Undo   string   `json:"undo"`  // the ref that keeps the replaced state

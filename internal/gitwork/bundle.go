@@ -146,16 +146,6 @@ func (b *bundles) save(ctx context.Context, g git, base string) error {
 	return err
 }
 
-// restart makes the next save write all commits to the first file. It returns the bundles before that.
-func (b *bundles) restart() []bundle {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	old := b.files
-	b.files, b.size = nil, 0
-	clear(b.saved)
-	return old
-}
-
 // stop ends the saving of bundles.
 func (b *bundles) stop() {
 	b.mu.Lock()

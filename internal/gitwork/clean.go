@@ -132,7 +132,7 @@ func cleanRun(ctx context.Context, o Options, dry bool) (items []CleanupItem, er
 	if err != nil || dry {
 		return items, err
 	}
-	return items, errors.Join(safefile.RemoveAll(o.Loop.Worktree(o.Run, "git")), m.save(true))
+	return items, errors.Join(safefile.RemoveAll(o.Loop.Worktree(o.Run, "git")), m.save())
 }
 
 // cleanBundles removes the bundles of a run of which nothing else stays, if other refs of the repository than branches

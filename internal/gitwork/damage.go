@@ -26,12 +26,13 @@ import (
 
 // This file takes the files of the repository out of git's way that a failure of the machine has damaged: git takes an
 // empty file for an object or a ref, and writes no other in its place. It looks at the files that were changed since
-// the run began, and does not know which of them the run needs; mend.go brings those back.
+// the run began, and does not know which of them the run needs; mend.go brings those back. Packs are on disk when git
+// has made them.
 
 // clearDamage removes the damaged files of the run's refs and of its worktrees' folders in the repository, and moves
-// damaged objects and packs aside.
+// damaged objects aside.
 func (m *Manager) clearDamage(ctx context.Context, since time.Time) error {
-	return errors.Join(m.clearAdminDirs(), m.clearRefs(), m.clearObjects(ctx, since), m.clearPacks(ctx, since))
+	return errors.Join(m.clearAdminDirs(), m.clearRefs(), m.clearObjects(ctx, since))
 }
 
 // clearAdminDirs removes the folders of the run's worktrees in the repository without a usable HEAD or commondir, for
@@ -77,10 +78,11 @@ func (m *Manager) clearRefs() error {
 
 // clearObjects moves the files of objects aside whose content is not that of their name.
 func (m *Manager) clearObjects(ctx context.Context, since time.Time) error {
-	paths, err := m.newFiles("[0-9a-f][0-9a-f]", since)
+	paths, err := filepath.Glob(filepath.Join(escapeGlob(m.checkout.objects), "[0-9a-f][0-9a-f]", "*"))
 	for _, path := range paths {
 		id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
-		if !isObjectID(id) {
+		info, err := os.Lstat(path)
+		if !isObjectID(id) || err != nil || !info.Mode().IsRegular() || info.ModTime().Before(since) {
 			continue
 		}
 		whole, err := isWholeObject(path, id)
@@ -110,63 +112,12 @@ func isWholeObject(path, id string) (bool, error) {
 	return err == nil && hex.EncodeToString(sum.Sum(nil)) == id, nil
 }
 
-// clearPacks moves damaged packs aside, and makes the index of a whole pack again if that is damaged or gone.
-func (m *Manager) clearPacks(ctx context.Context, since time.Time) error {
-	paths, err := m.newFiles("pack", since)
-	for _, path := range paths {
-		name, isPack := strings.CutSuffix(path, ".pack")
-		if !isPack {
-			continue
-		}
-		if err := cmp.Or(context.Cause(ctx), ignoreGone(m.clearPack(ctx, name))); err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-// clearPack is clearPacks for one pack, by its path without the suffix. It keeps whole files beside the pack: another
-// git may be writing them.
-func (m *Manager) clearPack(ctx context.Context, name string) error {
-	made := true // the files that are made of the pack are there
-	for _, other := range []string{".idx", ".rev"} {
-		whole, err := isWholeFile(name+other, m.idSize())
-		gone := errors.Is(err, fs.ErrNotExist)
-		if err == nil && !whole {
-			err = os.Remove(name + other)
-		}
-		if ignoreGone(err) != nil {
-			return err
-		}
-		made = made && (whole || gone && other == ".rev")
-	}
-	whole, err := isWholeFile(name+".pack", m.idSize())
-	switch {
-	case err != nil || whole && made:
-		return err
-	case whole:
-		return m.g.run(ctx, "index-pack", name+".pack")
-	}
-	return errors.Join(m.setAside(name+".pack"), ignoreGone(os.Remove(name+".idx")), ignoreGone(os.Remove(name+".rev")))
-}
-
 // ignoreGone returns err unless it says that a file does not exist: git tidies up meanwhile.
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
-}
-
-// newFiles returns the files in folders of objects that were changed since a time.
-func (m *Manager) newFiles(folders string, since time.Time) (paths []string, err error) {
-	found, err := filepath.Glob(filepath.Join(escapeGlob(m.checkout.objects), folders, "*"))
-	for _, path := range found {
-		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && !info.ModTime().Before(since) {
-			paths = append(paths, path)
-		}
-	}
-	return paths, err
 }
 
 // tellDamage names the damaged objects that no bundle of the run has. It returns an *Error if the run's base needs one.
@@ -237,85 +188,6 @@ func endsWithDigest(r io.Reader, length int64, size int) bool {
 }
 
 const indexMark = "DIRC" // with which the index of a checkout begins
-
-// mendCheckout brings back the branch and the index of the user's checkout, which a delivery may have written last.
-func (m *Manager) mendCheckout(ctx context.Context, since time.Time) error {
-	if branch := symbolicRef(filepath.Join(m.checkout.dir, "HEAD")); branch != "" {
-		if err := m.mendBranch(ctx, branch); err != nil {
-			return err
-		}
-	}
-	return m.mendIndex(ctx, since)
-}
-
-// mendBranch sets the branch of the checkout, if its file is damaged or gone, to the commit that its log names last, or
-// else to the last one that the run saw there.
-func (m *Manager) mendBranch(ctx context.Context, branch string) error {
-	path := filepath.Join(m.checkout.common, filepath.FromSlash(branch))
-	text, err := os.ReadFile(path)
-	damaged := err == nil
-	if damaged && isRefFile(text) {
-		return nil
-	}
-	if !damaged { // it may be in packed-refs
-		if id, err := m.g.resolve(ctx, branch); err != nil || id != "" {
-			return err
-		}
-	} else if err := m.setAside(path); err != nil {
-		return err
-	}
-	log, err := os.ReadFile(filepath.Join(m.checkout.common, "logs", filepath.FromSlash(branch)))
-	if ignoreGone(err) != nil {
-		return err
-	}
-	id, err := m.lastLogged(ctx, string(log))
-	if err != nil {
-		return err
-	}
-	name, seen := branchName(branch), m.lastSeen(branch)
-	switch {
-	case id != "":
-		m.warn(fmt.Errorf("the file of branch %s was damaged; it is at %s again, as its log says", name, shortID(id)))
-		return m.g.updateRefs(ctx, branch, id)
-	case seen == "" && !damaged && len(log) == 0: // it has no commit yet
-		return nil
-	case seen == "":
-		return &Error{BadBranch, "the file of branch " + name + " is damaged, and so is its log",
-			"set the branch: git update-ref " + branch + " COMMIT"}
-	}
-	m.warn(fmt.Errorf("the file of branch %s was damaged, and so was its log; it is at %s again, where the run saw it "+
-		"last; git fsck --lost-found finds later commits", name, shortID(seen)))
-	if err := m.g.updateRefs(ctx, branch, seen); err != nil || !m.opts.Record.Delivering || m.state.Forward != nil {
-		return err
-	}
-	return m.beginForward(forward{From: seen, To: m.tip(), Began: m.opts.CutOff}) // it may have ended before the cut
-}
-
-// lastLogged returns the last commit in git's log of a branch that the repository has; "": it has none of them.
-func (m *Manager) lastLogged(ctx context.Context, log string) (string, error) {
-	for _, line := range slices.Backward(strings.Split(log, "\n")) {
-		ids := strings.SplitN(line, " ", 3)
-		if len(ids) < 3 || !isObjectID(ids[0]) || !isObjectID(ids[1]) {
-			continue
-		}
-		if id, err := m.g.resolve(ctx, ids[1]); err != nil || id != "" {
-			return id, err
-		}
-	}
-	return "", nil
-}
-
-// lastSeen returns the commit at which the run saw a branch of the user, or set it, last; "": it knows nothing of it.
-func (m *Manager) lastSeen(branch string) string {
-	rec := m.opts.Record
-	switch {
-	case branch != m.state.Branch || m.repaired.rebuilt && !rec.Delivering: // the state that is made again guesses it
-		return ""
-	case m.state.Forward != nil:
-		return m.state.Forward.From
-	}
-	return cmp.Or(rec.Delivered, rec.Base)
-}
 
 // mendIndex makes the index of the checkout again from HEAD if it is damaged or gone. The files do not change.
 func (m *Manager) mendIndex(ctx context.Context, since time.Time) error {

@@ -121,7 +121,7 @@ func (m *Manager) parkTask(ctx context.Context, task string) error {
 	}
 	*held = tree{ID: t.ID, Base: t.Base, Setup: t.Setup, Admin: t.Admin, Used: t.Used}
 	m.replaceParked(parked)
-	return m.save(false)
+	return m.save()
 }
 
 // adopt makes a commit on base the work of a task; "" is a success without changes. An attempt of an earlier session
@@ -171,7 +171,7 @@ func (m *Manager) parkElsewhere(ctx context.Context, parked *tree, refs ...strin
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.replaceParked(parked)
-	return m.save(true)
+	return m.save()
 }
 
 // notOn returns the rejection of a commit that does not follow base.
@@ -193,7 +193,7 @@ func (m *Manager) place(req runner.Request) error {
 		parked.ID = was.ID // the CLI finds a session by the path of its directory
 	}
 	m.replaceParked(parked)
-	return m.save(false)
+	return m.save()
 }
 
 // contents returns the commit with the files in the worktree of an attempt from another machine, which has ended or

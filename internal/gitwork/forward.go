@@ -90,7 +90,7 @@ func (m *Manager) beginForward(f forward) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.state.Forward = &f
-	return m.save(true)
+	return m.save()
 }
 
 // endForward puts on record that the user's branch was fast-forwarded, or was not and the checkout is as before.
@@ -98,7 +98,7 @@ func (m *Manager) endForward() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.state.Forward = nil
-	return m.save(true)
+	return m.save()
 }
 
 // recoverForward puts on record a fast-forward that git completed before wavex was killed, and undoes one that git has

@@ -97,7 +97,7 @@ func (m *Manager) record(ctx context.Context, entry savedIntegration) error {
 	}
 	m.mu.Lock()
 	m.state.Waves = append(m.state.Waves, entry)
-	err := m.save(true)
+	err := m.save()
 	if err != nil {
 		m.state.Waves = m.state.Waves[:len(m.state.Waves)-1]
 	}

@@ -131,11 +131,11 @@ func (m *Manager) takeFrom(ctx context.Context, run string, t *tree) bool {
 			continue
 		}
 		t.Admin, t.Base = k.Admin, k.Base
-		if m.namePath(t) == nil && m.forgetFlags(ctx, t) == nil && s.save(m.opts.Loop, false) == nil {
+		if m.namePath(t) == nil && m.forgetFlags(ctx, t) == nil && s.save(m.opts.Loop) == nil {
 			return true
 		}
 	}
-	_ = s.save(m.opts.Loop, false) // else the next run tries them again
+	_ = s.save(m.opts.Loop) // else the next run tries them again
 	return false
 }
 

@@ -2,22 +2,31 @@ package gitwork
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
-	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
-// This file repairs a run after a failure of the machine: its refs are those of the record again, and its objects come
-// from the bundles. Lost work is given up, so that its tasks can be done again.
+// This file repairs a run after a failure of the machine. The commits and refs of wavex's git, the state of the run and
+// its bundles are on disk when they are on record. Objects of agents' git and indexes need not be: the bundles of the
+// run have the objects that it needs.
 
-// mend repairs a run that exists, in the repository where it was made.
+// Record has the facts of the journal about a run that exists.
+type Record struct {
+	Began time.Time
+	Base  string // the commit that the run began on; "": it has none
+}
+
+// since returns the time from which on files may be those of the run. File times lag behind.
+func (r *Record) since() time.Time { return r.Began.Add(-2 * time.Second) }
+
+// mend repairs a run that exists, in the repository where it was made. In another clone it does nothing.
 func (m *Manager) mend(ctx context.Context) error {
 	if known, err := m.knowsBase(ctx); !known {
 		return err
@@ -34,8 +43,7 @@ func (m *Manager) mend(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ours := len(present) > 0 // else this is another clone
-	if ours {
+	if len(present) > 0 {
 		if err := m.mendObjects(ctx, present); err != nil {
 			return err
 		}
@@ -43,20 +51,12 @@ func (m *Manager) mend(ctx context.Context) error {
 	if err := m.tellDamage(ctx); err != nil {
 		return err
 	}
-	if m.repaired.rebuilt {
-		if err := m.findTrees(ctx); err != nil {
+	if len(present) > 0 {
+		if err := m.mendIndexes(ctx); err != nil {
 			return err
 		}
 	}
-	if ours {
-		if err := m.mendRefs(ctx, present); err != nil {
-			return err
-		}
-		if err := errors.Join(m.mendBundles(ctx), m.mendIndexes(ctx)); err != nil {
-			return err
-		}
-	}
-	return m.mendCheckout(ctx, since)
+	return m.mendIndex(ctx, since)
 }
 
 // knowsBase reports whether the journal has the commit that the run began on, and the repository too. Without it,
@@ -71,37 +71,36 @@ func (m *Manager) knowsBase(ctx context.Context) (bool, error) {
 
 // mendShared repairs the repository of a run in the project's directory. It gives up checkpoints that are not whole.
 func (m *Manager) mendShared(ctx context.Context) error {
-	rec := m.opts.Record
+	since := m.opts.Record.since()
 	if known, err := m.knowsBase(ctx); !known {
 		return err
 	}
-	if err := m.clearDamage(ctx, rec.since()); err != nil {
+	if err := m.clearDamage(ctx, since); err != nil {
 		return err
 	}
 	refs, err := m.g.listRefs(ctx, checkpointPrefix(m.opts.Run))
+	if err == nil {
+		err = m.tellDamage(ctx)
+	}
+	if err == nil {
+		err = m.dropRefs(ctx, refs)
+	}
 	if err != nil {
 		return err
 	}
+	return m.mendIndex(ctx, since)
+}
+
+// dropRefs removes refs of the run whose commits are not whole.
+func (m *Manager) dropRefs(ctx context.Context, refs map[string]string) error {
 	whole, err := m.findWhole(ctx, slices.Collect(maps.Values(refs)))
 	if err != nil {
 		return err
 	}
-	if err := m.tellDamage(ctx); err != nil {
-		return err
-	}
-	if err := m.dropRefs(ctx, refs, func(id string) bool { return slices.Contains(whole, id) }); err != nil {
-		return err
-	}
-	return m.mendCheckout(ctx, rec.since())
-}
-
-// dropRefs removes refs of the run whose commits are not whole, also from refs.
-func (m *Manager) dropRefs(ctx context.Context, refs map[string]string, isWhole func(id string) bool) error {
 	var pairs []string
 	for ref, id := range refs {
-		if !isWhole(id) {
+		if !slices.Contains(whole, id) {
 			pairs = append(pairs, ref, "")
-			delete(refs, ref)
 		}
 	}
 	if pairs == nil {
@@ -111,24 +110,11 @@ func (m *Manager) dropRefs(ctx context.Context, refs map[string]string, isWhole 
 	return m.g.updateRefs(ctx, pairs...)
 }
 
-// mendObjects brings back the objects of the run from its bundles, if some are missing, and gives up the refs and
-// the work on record that are not whole even then.
+// mendObjects brings back the objects of the run from its bundles, if some are missing.
 func (m *Manager) mendObjects(ctx context.Context, present map[string]string) error {
-	needed := slices.Concat(slices.Collect(maps.Values(present)), m.bundles.commits(), m.neededCommits(),
-		slices.Collect(maps.Values(m.opts.Record.Work)))
-	for _, w := range m.state.Waves {
-		needed = append(needed, w.Result.Commit)
-	}
-	for _, t := range slices.Concat(m.state.Trees, m.state.Parked) {
-		needed = append(needed, t.Base, t.Commit)
-	}
-	needed = slices.DeleteFunc(needed, func(id string) bool { return id == "" })
+	needed := slices.Concat(slices.Collect(maps.Values(present)), m.neededCommits())
 	whole, err := m.findWhole(ctx, needed)
-	if err != nil {
-		return err
-	}
-	indexed, err := m.g.hasIndexed(ctx, m.opts.Record.Base)
-	if err != nil || indexed && len(whole) == len(needed) && m.unintegrated(m.IntegratedTasks()) == nil {
+	if err != nil || len(whole) == len(needed) {
 		return err
 	}
 	for _, f := range m.bundles.files {
@@ -136,21 +122,8 @@ func (m *Manager) mendObjects(ctx context.Context, present map[string]string) er
 			return err
 		}
 	}
-	if whole, err = m.findWhole(ctx, needed); err != nil {
-		return err
-	}
-	is := func(id string) bool {
-		return id == "" || id == noWork || id == m.state.Base || slices.Contains(whole, id)
-	}
-	if err := m.dropRefs(ctx, present, is); err != nil {
-		return err
-	}
-	for _, f := range m.bundles.files {
-		maps.DeleteFunc(f.refs, func(_, id string) bool { return !is(id) })
-	}
-	m.giveUp(is)
 	m.repaired.restored = true
-	return nil
+	return m.dropRefs(ctx, present) // restore names commits that are still missing
 }
 
 // promised is an option of rev-list that takes for present what a partial clone can fetch.
@@ -220,63 +193,11 @@ func (m *Manager) findWhole(ctx context.Context, ids []string) ([]string, error)
 	return whole, nil
 }
 
-// giveUp removes the work from the state whose commits are not whole: lost has its tasks.
-func (m *Manager) giveUp(isWhole func(id string) bool) {
-	lost := map[string]bool{}
-	keep := len(m.state.Waves)
-	for keep > 0 && !isWhole(m.state.Waves[keep-1].Result.Commit) {
-		keep--
-		for task := range m.state.Waves[keep].Tasks {
-			lost[task] = true
-		}
-	}
-	m.state.Waves = m.state.Waves[:keep]
-	integrated := m.IntegratedTasks()
-	for task, id := range m.opts.Record.Work {
-		if !integrated[task] && !isWhole(id) {
-			lost[task] = true
-		}
-	}
-	for _, task := range m.unintegrated(integrated) {
-		lost[task] = true
-	}
-	maps.DeleteFunc(m.opts.Record.Work, func(task, id string) bool { return lost[task] || !isWhole(id) })
-	m.state.Parked = slices.DeleteFunc(m.state.Parked, func(t *tree) bool {
-		return lost[t.Task] || !isWhole(t.Base) || !isWhole(t.Commit)
-	})
-	for _, t := range m.state.Trees {
-		if lost[t.Task] || !isWhole(t.Done) {
-			t.Done = ""
-		}
-		if !isWhole(t.Base) { // its files are kept below refs/wavex before the next attempt begins anew
-			t.Base, t.Done, t.Stale = m.tip(), "", true
-		}
-	}
-	if m.repaired.lost = slices.Sorted(maps.Keys(lost)); len(lost) > 0 {
-		m.warn(fmt.Errorf("a failure of the machine has destroyed the commits of %s, in git and in %s: made again",
-			strings.Join(m.repaired.lost, ", "), loop.Name))
-	}
-}
-
-// unintegrated returns the tasks that are integrated on record only: a session that gave them up was cut off before it
-// recorded that.
-func (m *Manager) unintegrated(integrated map[string]bool) (tasks []string) {
-	for _, in := range m.opts.Record.Integrations {
-		for _, d := range in.Done {
-			if !integrated[d.Task] {
-				tasks = append(tasks, d.Task)
-			}
-		}
-	}
-	return tasks
-}
-
-// Lost returns the tasks whose work is on record and was lost in a failure of the machine.
-func (m *Manager) Lost() []string { return m.repaired.lost }
-
-// unpack adds the objects of a bundle to the repository, of a damaged one those that can be read.
+// unpack adds the objects of a bundle to the repository, of a damaged one those that can be read. The pack of a bundle
+// follows an empty line.
 func (f bundle) unpack(ctx context.Context, g git) error {
-	pack, err := f.pack()
+	text, err := safefile.Read(f.path, maxBundles)
+	_, pack, _ := strings.Cut(string(text), "\n\n")
 	if pack == "" || err != nil {
 		return err
 	}
@@ -284,74 +205,4 @@ func (f bundle) unpack(ctx context.Context, g git) error {
 		return nil
 	}
 	return err
-}
-
-// pack returns the pack of a bundle, which follows an empty line.
-func (f bundle) pack() (string, error) {
-	text, err := safefile.Read(f.path, maxBundles)
-	_, pack, _ := strings.Cut(string(text), "\n\n")
-	return pack, err
-}
-
-// mendRefs sets the refs of the run that are gone as the record and the bundles have them. present are those that are
-// there.
-func (m *Manager) mendRefs(ctx context.Context, present map[string]string) error {
-	want, recorded := map[string]string{baseRef(m.opts.Run): m.state.Base}, map[string]bool{}
-	for _, f := range m.bundles.files {
-		maps.Copy(want, f.refs)
-	}
-	for _, w := range m.state.Waves {
-		want[waveRef(m.opts.Run, w.Key)] = w.Result.Commit
-	}
-	for _, t := range m.state.Trees {
-		if branch := taskBranch(m.opts.Run, t.Task); t.Task != "" && t.Base != "" {
-			if want[branch] = t.Base; isObjectID(t.Done) {
-				want[branch] = t.Done
-			}
-		}
-	}
-	for task, id := range m.opts.Record.Work {
-		if id != "" {
-			want[taskRef(m.opts.Run, task)], recorded[taskRef(m.opts.Run, task)] = id, true
-		}
-	}
-	var pairs []string
-	for ref, id := range want {
-		if now := present[ref]; now == "" || now != id && recorded[ref] {
-			pairs = append(pairs, ref, id)
-			present[ref] = id
-		}
-	}
-	if err := m.g.updateRefs(ctx, pairs...); err != nil {
-		return err
-	}
-	return m.restoreTaskRefs(ctx, present)
-}
-
-// mendBundles saves the commits of the run anew if a bundle is damaged or gone.
-func (m *Manager) mendBundles(ctx context.Context) error {
-	damaged := false
-	for i, f := range m.bundles.files {
-		pack, err := f.pack()
-		if err != nil {
-			return err
-		}
-		damaged = damaged || f.number != i+1 || !endsWithDigest(strings.NewReader(pack), int64(len(pack)), m.idSize())
-	}
-	if !damaged {
-		return nil
-	}
-	old := m.bundles.restart()
-	if err := m.saveBundle(ctx); err != nil || m.bundles.isBroken() {
-		return err
-	}
-	for _, f := range old {
-		if slices.ContainsFunc(m.bundles.files, func(b bundle) bool { return b.path == f.path }) {
-			continue
-		}
-		if err := safefile.Remove(f.path); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,9 +1,7 @@
 package gitwork
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"wavex/internal/loop"
 	"wavex/runner"
 )
 
@@ -29,12 +26,7 @@ func newCutRun(t *testing.T) cutRun {
 	t.Helper()
 	r, _, tip := lostRun(t)
 	c := cutRun{repo: r, tip: tip, old: strings.Fields(r.git("rev-list", "--objects", "--no-object-names", "main"))}
-	c.record = Record{Began: time.Now().Add(-time.Minute), Base: r.git("rev-parse", "main"),
-		Work: map[string]string{"none": "", "x": r.git("rev-parse", "refs/wavex/r1/x"),
-			"y": r.git("rev-parse", "refs/wavex/r1/y")},
-		Integrations: []RecordedIntegration{{Wave: 1, Commit: tip, Commits: map[string]string{"x": tip},
-			Done: verifiedTasks("x: test -e x")}}}
-	c.record.Integrations[0].Done[0].Dir = r.dir
+	c.record = Record{Began: time.Now().Add(-time.Minute), Base: r.git("rev-parse", "main")}
 	return c
 }
 
@@ -73,24 +65,21 @@ var kindsOfDamage = map[string]func(path string) error{
 	},
 }
 
-// partsOfRun are the files of a run in its repository and in .loop.
+// partsOfRun are files of a run in its repository and in .loop that are not on disk when they are on record, or that
+// agents may have written: objects, which the bundles of the run have.
 var partsOfRun = map[string][]string{
 	"objects": {".git/objects/??/*"},
-	"refs":    {".git/refs/wavex/*/*", ".git/refs/wavex/*/*/*", ".git/refs/heads/wavex/*", ".git/refs/heads/wavex/*/*"},
-	"state":   {".loop/worktrees/r1.json"},
-	"bundles": {".loop/worktrees/r1.bundles/*"},
 	"worktrees": {".git/worktrees/*/HEAD", ".git/worktrees/*/commondir", ".git/worktrees/*/gitdir",
 		".git/worktrees/*/index"},
 	"dots":     {".loop/worktrees/r1.*/.git"},
 	"logs":     {".git/logs/HEAD", ".git/logs/refs/heads/*", ".git/logs/refs/heads/*/*", ".git/worktrees/*/logs/*"},
-	"checkout": {".git/index", ".git/refs/heads/main"},
+	"checkout": {".git/index", ".git/ORIG_HEAD"},
 }
 
 // Whatever part of a run is damaged, its next session has all of its work on record.
 func TestMendsEachPart(t *testing.T) {
 	t.Parallel()
-	for _, parts := range []string{"objects", "refs", "state", "bundles", "worktrees", "dots", "logs", "checkout",
-		"objects refs", "objects state", "refs state", "objects worktrees", "bundles state", "objects checkout"} {
+	for _, parts := range []string{"objects", "worktrees dots", "logs", "objects worktrees", "objects checkout"} {
 		for how, damage := range kindsOfDamage {
 			t.Run(strings.ReplaceAll(parts, " ", "+")+" "+how, func(t *testing.T) {
 				t.Parallel()
@@ -103,26 +92,30 @@ func TestMendsEachPart(t *testing.T) {
 						}
 					}
 				}
-				c.mustContinue(parts != "refs state") // the state alone has the task of a worktree on no branch
+				c.mustContinue()
 			})
 		}
 	}
 }
 
-// mustContinue opens the run, whose work must be there, and completes it. keepsFiles tells that an unfinished attempt
-// finds its files.
-func (c cutRun) mustContinue(keepsFiles bool) {
+// Refs of the run that are gone are set again.
+func TestMendsRefs(t *testing.T) {
+	t.Parallel()
+	c := newCutRun(t)
+	for _, ref := range strings.Fields(c.git("for-each-ref", "--format=%(refname)", "refs/wavex", "refs/heads/wavex/r1")) {
+		c.git("update-ref", "-d", ref)
+	}
+	c.mustContinue()
+}
+
+// mustContinue opens the run, whose work must be there, and completes it. An unfinished attempt finds its files.
+func (c cutRun) mustContinue() {
 	t := c.t
 	t.Helper()
 	m := c.open(c.options())
-	equal(t, "lost", m.Lost(), []string(nil))
 	equal(t, "the branch", c.git("rev-parse", "wavex/r1"), c.tip)
 	res := c.ask(m, runner.Request{Task: "z", Attempt: 2, Resume: true}, func(dir string, _ runner.Request) error {
-		want := "a half x"
-		if !keepsFiles {
-			want = "a x"
-		}
-		equal(t, "the files of z", c.list(dir), want)
+		equal(t, "the files of z", c.list(dir), "a half x")
 		c.write(dir, files{"half": "1\n"})
 		return nil
 	})
@@ -135,76 +128,38 @@ func (c cutRun) mustContinue(keepsFiles bool) {
 	c.git("fsck", "--connectivity-only")
 }
 
-// Objects in a pack come back as well.
-func TestMendsPack(t *testing.T) {
-	t.Parallel()
-	for _, file := range []string{"pack", "idx"} {
-		for how, damage := range kindsOfDamage {
-			t.Run(file+" "+how, func(t *testing.T) {
-				t.Parallel()
-				c := newCutRun(t)
-				pack := exec.Command("git", "pack-objects", "-q", "--revs", ".git/objects/pack/pack")
-				pack.Dir, pack.Env, pack.Stdin = c.dir, c.env, strings.NewReader(
-					c.git("for-each-ref", "--format=%(objectname)", "refs/wavex")+"\n^main\n")
-				must(t, pack.Run())
-				c.git("prune-packed", "-q")
-				equal(t, "packs", len(c.find(".git/objects/pack/*.idx")), 1)
-				for _, path := range c.find(".git/objects/pack/*." + file) {
-					must(t, os.Chmod(path, 0o600))
-					must(t, damage(path))
-				}
-				c.mustContinue(true)
-			})
-		}
-	}
-}
-
-// Work that is damaged in git and in .loop is given up, and the other work stays.
-func TestGivesUpLostWork(t *testing.T) {
+// Work that is damaged in git and in .loop is named, with a way out.
+func TestLostWork(t *testing.T) {
 	t.Parallel()
 	c := newCutRun(t)
-	for _, id := range strings.Fields(c.git("rev-list", "--objects", "--no-object-names", c.record.Work["y"], "^"+c.tip)) {
+	y := c.git("rev-parse", "refs/wavex/r1/y")
+	for _, id := range strings.Fields(c.git("rev-list", "--objects", "--no-object-names", y, "^"+c.tip)) {
 		must(t, os.Remove(filepath.Join(c.dir, ".git/objects", id[:2], id[2:])))
 	}
 	for _, path := range c.find(".loop/worktrees/r1.bundles/*") {
 		must(t, os.Remove(path))
 	}
-	m := c.open(c.options())
-	equal(t, "lost", m.Lost(), []string{"y"})
-	equal(t, "the branch", c.git("rev-parse", "wavex/r1"), c.tip)
+	_, err := Open(t.Context(), c.options())
+	problem(t, err, NoCommits)
+	if err == nil || !strings.Contains(err.Error(), shortID(y)) || !strings.Contains(err.Error(), "--fresh") {
+		t.Errorf("the error is %v", err)
+	}
 	c.git("fsck", "--connectivity-only", "--no-reflogs")
-	c.attempt(m, "y", c.edits(files{"y": "1\n"}))
-	in := c.integrate(m, 1, "y: test -e y")
-	equal(t, "culprits", names(in.Culprits), "")
-	// The commits are saved anew.
-	must(t, m.Close(t.Context()))
-	to := &repo{t: t, dir: filepath.Join(t.TempDir(), "clone"), env: c.env}
-	c.git("clone", "-q", "--no-local", "--single-branch", "file://"+c.dir, to.dir)
-	copyAll(t, string(loop.In(to.dir)), string(loop.In(c.dir)))
-	to.open(to.options("r1"))
-	equal(t, "the branch of the clone", to.git("rev-parse", "wavex/r1"), in.Commit)
 }
 
-// An integrated task whose own commit is lost stays integrated.
-func TestLostWorkOfIntegratedTask(t *testing.T) {
+// A run whose state is lost does not begin again on the user's branch.
+func TestLostState(t *testing.T) {
 	t.Parallel()
-	c := newCutRun(t)
-	c.record.Work["x"] = strings.Repeat("1", len(c.tip))
-	c.mustContinue(true)
-}
-
-// The work that a session gave up is lost for the next one as well, until the journal says so.
-func TestLostWorkIsTold(t *testing.T) {
-	t.Parallel()
-	c := newCutRun(t)
-	c.record.Integrations = append(c.record.Integrations, RecordedIntegration{Wave: 2, Commit: c.tip,
-		Done: verifiedTasks("late: ")})
-	c.record.Work["late"] = ""
-	for range 2 {
-		m, err := Open(t.Context(), c.options())
-		must(t, err)
-		equal(t, "lost", m.Lost(), []string{"late"})
-		must(t, m.Close(t.Context()))
+	for how, damage := range kindsOfDamage {
+		c := newCutRun(t)
+		must(t, damage(filepath.Join(c.dir, ".loop/worktrees/r1.json")))
+		o := c.options()
+		o.Mode = Worktree
+		_, err := Open(t.Context(), o)
+		problem(t, err, NoCommits)
+		if err == nil || !strings.Contains(err.Error(), "wavex/r1") || !strings.Contains(err.Error(), "--fresh") {
+			t.Errorf("%s: the error is %v", how, err)
+		}
 	}
 }
 
@@ -217,60 +172,7 @@ func TestRenamedBranch(t *testing.T) {
 		if packed {
 			c.git("pack-refs", "--all")
 		}
-		equal(t, "lost", c.open(c.options()).Lost(), []string(nil))
-	}
-}
-
-// A branch whose log is gone too is set to the last commit that the run saw there, and that is told. It may be in the
-// middle of a delivery, whose files are in the checkout then.
-func TestDamagedBranchWithoutLog(t *testing.T) {
-	t.Parallel()
-	for how, damage := range kindsOfDamage {
-		for _, delivered := range []string{"", "before", "cut off", "cut off, no state"} {
-			t.Run(how+" "+delivered, func(t *testing.T) {
-				t.Parallel()
-				c := newCutRun(t)
-				base := c.git("rev-parse", "main")
-				if delivered != "" {
-					c.git("merge", "-q", "--ff-only", c.tip)
-					c.record.Delivering = delivered != "before"
-				}
-				if delivered == "before" {
-					c.record.Delivered, base = c.tip, c.tip
-				}
-				if delivered == "cut off, no state" {
-					must(t, os.Remove(filepath.Join(c.dir, ".loop/worktrees/r1.json")))
-				}
-				must(t, damage(filepath.Join(c.dir, ".git/refs/heads/main")))
-				must(t, os.RemoveAll(filepath.Join(c.dir, ".git/logs")))
-				var warned []string
-				o := c.options()
-				o.Warn = func(err error) { warned = append(warned, err.Error()) }
-				m, err := Open(t.Context(), o)
-				must(t, err)
-				must(t, m.Close(t.Context()))
-				equal(t, "the branch", c.git("rev-parse", "main"), base)
-				text := strings.Join(warned, "\n")
-				if !strings.Contains(text, shortID(base)) || !strings.Contains(text, "git fsck --lost-found") {
-					t.Errorf("it warns: %s", text)
-				}
-				c.mustContinue(true)
-			})
-		}
-	}
-}
-
-// A branch that the run has not seen is not guessed.
-func TestOtherDamagedBranchWithoutLog(t *testing.T) {
-	t.Parallel()
-	c := newCutRun(t)
-	c.git("switch", "-q", "-c", "other")
-	must(t, os.Truncate(filepath.Join(c.dir, ".git/refs/heads/other"), 0))
-	must(t, os.Remove(filepath.Join(c.dir, ".git/logs/refs/heads/other")))
-	_, err := Open(t.Context(), c.options())
-	var told *Error
-	if !errors.As(err, &told) || !strings.Contains(told.Fix, "git update-ref refs/heads/other COMMIT") {
-		t.Errorf("the error is %v", err)
+		c.open(c.options())
 	}
 }
 

@@ -13,8 +13,7 @@ import (
 // newHalfRun returns a run whose task z was cut off in a repository, with the record of its journal.
 func newHalfRun(t *testing.T, r *repo) cutRun {
 	t.Helper()
-	c := cutRun{repo: r, record: Record{Began: time.Now().Add(-time.Minute), Base: r.git("rev-parse", "HEAD"),
-		Work: map[string]string{}}}
+	c := cutRun{repo: r, record: Record{Began: time.Now().Add(-time.Minute), Base: r.git("rev-parse", "HEAD")}}
 	m, err := Open(t.Context(), c.options())
 	must(t, err)
 	r.ask(m, runner.Request{Task: "z", Attempt: 1}, func(dir string, _ runner.Request) error {

@@ -60,9 +60,7 @@ type Manager struct {
 // repaired tells how the run was repaired when it was opened.
 type repaired struct {
 	restored bool     // see Restored
-	rebuilt  bool     // the state was made again from the journal
 	damaged  []string // objects whose files were damaged
-	lost     []string // see Lost
 }
 
 // usage tells which worktrees are in use, and where checks run. The mu of its Manager guards it.
@@ -165,7 +163,7 @@ func (m *Manager) lockRun() error {
 }
 
 func (m *Manager) open(ctx context.Context, session bool) error {
-	old, err := m.readOrRebuildState()
+	old, err := m.readOwnState()
 	if err != nil {
 		return err
 	}
@@ -212,7 +210,7 @@ func (m *Manager) open(ctx context.Context, session bool) error {
 	m.stash = m.stashEntries()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.save(true)
+	return m.save()
 }
 
 // chooseMode chooses the mode of a new run.

@@ -46,7 +46,7 @@ type Options struct {
 	// CutOff is the time when the last session of the run began, if it was killed; else zero. See removeSharedLocks.
 	CutOff time.Time
 	// Record is the run as the journal has it; nil: it is new, or unknown. With it Open repairs the damage of a failure of
-	// the machine, and removes lost work from Record.Work.
+	// the machine.
 	Record *Record
 
 	// SpareDisk is the number of bytes that must be free on the disk of Loop when worktrees are kept for the next run.

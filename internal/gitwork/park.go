@@ -83,7 +83,7 @@ func (m *Manager) takeOver(ctx context.Context, held, t *tree, task string) erro
 func (m *Manager) renumber(held *tree, id int) error {
 	from := held.ID
 	held.ID = id
-	if err := m.save(true); err != nil {
+	if err := m.save(); err != nil {
 		return err
 	}
 	if from != id {

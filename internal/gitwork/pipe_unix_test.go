@@ -24,7 +24,7 @@ func TestPipesInPlaceOfSavedFiles(t *testing.T) {
 	m := newRepo(t, files{"a": "a\n"})
 	w := m.open(m.options("r"))
 	must(t, unix.Mkfifo(w.opts.Loop.Worktree("r", "json")+".new", 0o600))
-	must(t, w.save(false))
+	must(t, w.save())
 }
 
 // A named pipe in the place of git's index does not block.

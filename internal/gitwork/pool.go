@@ -75,7 +75,7 @@ func (m *Manager) useTree(ctx context.Context, task string, goOn bool) (own *tre
 	if err == nil {
 		m.unpark(task)
 	}
-	if serr := m.save(!had); err == nil {
+	if serr := m.save(); err == nil {
 		err = serr
 	}
 	if err != nil {
@@ -214,7 +214,7 @@ func (m *Manager) releaseTree(t *tree, done string) error {
 		t.Stale = held.Stale
 		*held = *t
 	}
-	return m.save(false)
+	return m.save()
 }
 
 // treeByID returns the worktree with a number. The caller must hold mu.
@@ -265,7 +265,7 @@ func (m *Manager) freeTrees(ctx context.Context, tasks []string, also ...string)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return did, errors.Join(append(errs, m.save(false))...)
+	return did, errors.Join(append(errs, m.save())...)
 }
 
 // freeTree releases a worktree that the caller has marked as in use. See deleteTaskBranch for also.
@@ -345,7 +345,7 @@ func (m *Manager) Reopen(ctx context.Context, task string) error {
 			t.Stale = true
 		}
 	}
-	return m.save(false)
+	return m.save()
 }
 
 // reopenTrees finds the worktrees of an earlier wavex. It does not check their files; take does so when
@@ -434,5 +434,5 @@ func (m *Manager) removeTrees(ctx context.Context, which func(*tree) bool) error
 		return errors.Join(errs...)
 	}
 	m.state.Trees = stay
-	return errors.Join(append(errs, m.save(false))...)
+	return errors.Join(append(errs, m.save())...)
 }

@@ -9,12 +9,12 @@ import (
 
 // This file brings the commits of a run back from its bundles, in a clone that does not have them.
 
-// restore makes sure that the repository has the commits of the run: those in its bundles, and those that its state
-// names. An *Error says that it cannot.
+// restore makes sure that the repository has the commits of the run, those in its bundles and those that its state
+// names, and the refs of the bundles. An *Error says that it cannot.
 func (m *Manager) restore(ctx context.Context) error {
 	needed, base := m.neededCommits(), baseRef(m.opts.Run)
 	missing, err := m.g.missingCommits(ctx, slices.Concat(m.bundles.commits(), needed, []string{m.state.Base, base}))
-	if err != nil || len(missing) == 0 {
+	if err != nil {
 		return err
 	}
 	if missing[m.state.Base] {
@@ -24,10 +24,13 @@ func (m *Manager) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Git takes a bundle only if the commits that it is based on are reachable.
-	if err := m.g.updateRefs(ctx, base, m.state.Base); err != nil {
-		return err
+	if missing[base] { // git takes a bundle only if the commits that it is based on are reachable
+		if err := m.g.updateRefs(ctx, base, m.state.Base); err != nil {
+			return err
+		}
+		delete(missing, base)
 	}
+	m.repaired.restored = m.repaired.restored || len(missing) > 0
 	for _, f := range m.bundles.files {
 		if err := f.restore(ctx, m.g, missing, present); err != nil {
 			return err
@@ -41,7 +44,6 @@ func (m *Manager) restore(ctx context.Context) error {
 			m.opts.Run, m.opts.Loop), "continue where the run was made, or fetch its branch " +
 			branchName(runBranch(m.opts.Run)) + " from there; --fresh starts over"}
 	}
-	m.repaired.restored = len(m.bundles.files) > 0
 	return m.restoreTaskRefs(ctx, present)
 }
 

@@ -50,20 +50,14 @@ type savedIntegration struct {
 // maxState is the largest state file that is read, in bytes.
 const maxState = 256 << 20
 
-// errDamagedState means that a state file has no whole text.
-var errDamagedState = errors.New("it is damaged")
-
 // listStates returns the paths of the state files of all runs in a .loop directory, sorted.
-func listStates(in loop.Dir) ([]string, error) { return listTrees(in, "*.json") }
-
-// listTrees returns the paths in the folder of the worktrees whose names match a pattern, sorted.
-func listTrees(in loop.Dir, pattern string) (paths []string, err error) {
+func listStates(in loop.Dir) (paths []string, err error) {
 	entries, err := safefile.ReadDir(in.Path(loop.Worktrees))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	for _, e := range entries {
-		if is, _ := filepath.Match(pattern, e.Name()); is {
+		if filepath.Ext(e.Name()) == ".json" {
 			paths = append(paths, in.Path(loop.Worktrees, e.Name()))
 		}
 	}
@@ -81,12 +75,25 @@ func readState(path string) (*savedState, error) {
 	}
 	s := &savedState{}
 	if err := json.Unmarshal(data, s); err != nil {
-		return nil, fmt.Errorf("reading %s: %w: %w", path, errDamagedState, err)
+		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	if s.Version != 1 {
 		return nil, fmt.Errorf("%s is of version %d; this wavex knows version 1", path, s.Version)
 	}
 	return s, nil
+}
+
+// readOwnState reads the state of the run. It returns nil if the run is new, and an *Error if it cannot go on without.
+func (m *Manager) readOwnState() (*savedState, error) {
+	path := m.opts.Loop.Worktree(m.opts.Run, "json")
+	s, err := readState(path)
+	gone := s == nil && err == nil && m.opts.Record != nil && m.opts.Mode == Worktree
+	if damaged := (*json.SyntaxError)(nil); !gone && !errors.As(err, &damaged) {
+		return s, err
+	}
+	return nil, &Error{NoCommits, path + " is damaged or gone, so the worktrees of the run are not known",
+		"the integrated work is on " + branchName(runBranch(m.opts.Run)) + ", all work below refs/wavex/" + m.opts.Run +
+			"; --fresh starts over"}
 }
 
 // moveTo changes the directories of the state to those of the project's current place, as in another clone.
@@ -102,14 +109,13 @@ func (s *savedState) moveTo(project string) {
 	s.Project = project
 }
 
-// save writes the state atomically. It syncs to disk only if durable is set, that is, for facts
-// that git could not restore after a loss of power.
-func (m *Manager) save(durable bool) error { return m.state.save(m.opts.Loop, durable) } // m.mu is held: one writer
+// save writes the state, which is on disk then.
+func (m *Manager) save() error { return m.state.save(m.opts.Loop) } // m.mu is held: one writer
 
-func (s *savedState) save(in loop.Dir, durable bool) error {
+func (s *savedState) save(in loop.Dir) error {
 	data, err := json.MarshalIndent(s, "", " ")
 	if err == nil {
-		err = safefile.Replace(in.Worktree(s.Run, "json"), data, 0o600, durable)
+		err = safefile.Replace(in.Worktree(s.Run, "json"), data, 0o600, true)
 	}
 	if err != nil {
 		return fmt.Errorf("saving the state of the worktrees: %w", err)

@@ -230,7 +230,7 @@ func (m *Manager) integrationTree(ctx context.Context, commit string) (of *tree,
 		t.inUse, t.settled = inUse, held.settled
 		*held = t
 		m.freed.Broadcast()
-		return m.save(false)
+		return m.save()
 	}
 	done = func() error { return note(false) }
 	if err == nil {

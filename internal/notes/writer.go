@@ -112,10 +112,6 @@ func (d *Writer) eventLines(e event.Event, s *scheduler.State) (Section, []strin
 	case event.ReviewEnded:
 		return Interventions, judgedLines(at, b)
 	case event.RolledBack:
-		if b.What == event.Lost {
-			return Interventions, []string{at + ": a failure of the machine destroyed the commits of " +
-				event.ListTasks(b.Tasks, 0) + ", pending again"}
-		}
 		return Interventions, []string{fmt.Sprintf("%s: %s rolled back with wavex rollback: %s, %s pending again", at, b.What,
 			report.Plural(b.Paths, "path", "paths"), event.ListTasks(b.Tasks, 0))}
 	case event.RunEnded:

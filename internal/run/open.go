@@ -137,9 +137,6 @@ func (r *Session) openLoop(ctx context.Context) error {
 		r.config.Base = base
 		return r.openNewRun(ctx, events, earlier)
 	}
-	if events, err = recordLost(r.journal, events, r.workspace.Lost()); err != nil {
-		return err
-	}
 	if err := r.state.Replay(events); err != nil {
 		return err
 	}
@@ -152,17 +149,6 @@ func (r *Session) openLoop(ctx context.Context) error {
 		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.OwnerSession, Nonce: uuid.NewString(),
 		Edit: edit, Earlier: r.doubtfulWork(edit, moved)}
 	return nil
-}
-
-// recordLost records that tasks are pending again whose work a failure of the machine has destroyed. It returns the
-// events of the journal.
-func recordLost(log *runlog.Journal, events []event.Event, tasks []string) ([]event.Event, error) {
-	if len(tasks) == 0 {
-		return events, nil
-	}
-	e := event.Event{Seq: int64(len(events)) + 1, Time: time.Now().UTC(),
-		Body: event.RolledBack{What: event.Lost, Tasks: tasks}}
-	return append(events, e), errors.Join(log.Append(e), log.Sync())
 }
 
 // leaveProject closes the workspace, and copies the project to the directory in which the next one opens. A resumed

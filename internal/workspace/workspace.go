@@ -53,7 +53,7 @@ func Open(ctx context.Context, p *plan.Plan, c event.Config, base string, events
 	o := gitworkOptions(p, c)
 	o.Subject = t.Subject
 	o.Base, o.CutOff, o.CheckWrapper = base, CutOff(events), checkWrapper
-	o.Record = record(events, p, c)
+	o.Record = record(events, c.Run)
 	o.Warn = t.warn
 	space, err := gitwork.Open(ctx, o)
 	if err != nil {
@@ -94,6 +94,16 @@ func CutOff(events []event.Event) (start time.Time) {
 		}
 	}
 	return start
+}
+
+// record returns the facts of the journal about a run, or nil if the run is new.
+func record(events []event.Event, run string) (r *gitwork.Record) {
+	for _, e := range events {
+		if b, begins := e.Body.(event.RunStarted); begins && b.Config.Run == run {
+			r = &gitwork.Record{Began: e.Time, Base: b.Config.Base}
+		}
+	}
+	return r
 }
 
 // Mode returns where attempts work: gitwork.Shared or gitwork.Worktree.
@@ -290,6 +300,11 @@ func (t *Workspace) Integrate(ctx context.Context, wave int, tasks []string) (sc
 		t.Manager.Push(ctx)
 	}
 	return out, nil
+}
+
+// verifiedTask returns a task of a project in dir for an integration.
+func verifiedTask(p *plan.Task, dir string) gitwork.VerifiedTask {
+	return gitwork.VerifiedTask{Task: p.ID, Subject: p.Subject, Dir: p.WorkDir(dir), Checks: p.Verify, Files: p.Files}
 }
 
 // conditionChecks returns the conditions of a combined tree beyond its tasks' checks: mustNot always, and
