@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"wavex/internal/event"
+	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/report"
@@ -107,6 +108,9 @@ func runStatus(ctx context.Context, args []string, o statusOptions, std Stdio) e
 		wide = 0
 	}
 	_, err = fmt.Fprint(std.Out, ui.StatusBox(st, look)+"\n"+sum.Table(wide, look.ASCII))
+	if n := gitwork.Kept(in, ""); n > 0 && !p.Alive && err == nil {
+		_, err = fmt.Fprintln(std.Out, report.Plural(n, "worktree is", "worktrees are"), "kept: see wavex clean")
+	}
 	return err
 }
 

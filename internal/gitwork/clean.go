@@ -218,8 +218,6 @@ func (m *Manager) cleanTrees(ctx context.Context, dry bool) ([]CleanupItem, erro
 		it := CleanupItem{Kind: "folder", Name: path, Run: m.opts.Run, Removed: true}
 		if more && strings.Contains(rest, ".git-") {
 			it.Removed, it.Why = false, "a git repository that an agent made inside its worktree"
-		} else if strings.HasSuffix(rest, ".overlay") {
-			it.Removed, it.Why = false, "an earlier version left it: its folder upper may have edits of an agent"
 		} else if !dry {
 			if err := m.lockAndRemoveTree(ctx, path); err != nil {
 				return items, err

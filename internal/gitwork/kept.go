@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"wavex/internal/exhaustion"
+	"wavex/internal/loop"
 	"wavex/internal/safefile"
 )
 
@@ -59,27 +59,32 @@ func (m *Manager) keepTrees(ctx context.Context) error {
 	if !m.keepsTrees() {
 		return m.removeUnusedTrees(ctx)
 	}
-	room := mostKept
-	states, err := listStates(m.opts.Loop)
-	for _, path := range states {
-		if s, err := readState(path); err == nil && s != nil && s.Run != m.opts.Run {
-			room -= len(keptTrees(s))
-		}
-	}
+	room := mostKept - Kept(m.opts.Loop, m.opts.Run)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return errors.Join(err, m.removeTrees(ctx, func(t *tree) bool {
+	return m.removeTrees(ctx, func(t *tree) bool {
 		if t.Task == "" && t.Admin != "" {
 			room--
 		}
 		return t.Task == "" && (t.Admin == "" || room < 0)
-	}))
+	})
+}
+
+// Kept returns the number of worktrees that the runs of a .loop except one keep for the next run.
+func Kept(in loop.Dir, except string) (n int) {
+	states, _ := listStates(in)
+	for _, path := range states {
+		if s, err := readState(path); err == nil && s != nil && s.Run != except {
+			n += len(keptTrees(s))
+		}
+	}
+	return n
 }
 
 // keptTrees lists the worktrees that no task of a run needs.
 func keptTrees(s *savedState) (all []*tree) {
 	for _, t := range s.Trees {
-		if s.Mode == Worktree && !s.Overlay && t.Task == "" && t.Admin != "" {
+		if s.Mode == Worktree && t.Task == "" && t.Admin != "" {
 			all = append(all, t)
 		}
 	}

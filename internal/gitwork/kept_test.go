@@ -52,6 +52,7 @@ func TestKeptForTheNextRun(t *testing.T) {
 		os.SameFile(inode["r2"], inode["r3"])}, []bool{true, false})
 	must(t, third.Close(t.Context()))
 	must(t, other.Close(t.Context()))
+	equal(t, "kept of all and of others than r3", []int{Kept(loop.In(r.dir), ""), Kept(loop.In(r.dir), "r3")}, []int{2, 1})
 	// An agent makes git blind for a file.
 	at := filepath.Join(loop.In(r.dir).Worktree("r3", "1"))
 	r.gitIn(at, "update-index", "--skip-worktree", "a")

@@ -245,7 +245,6 @@ func (m *Manager) chooseMode(ctx context.Context) error {
 		m.state.Why = "the checkout is clean, and its branch is protected"
 	}
 	m.state.Branch = m.checkout.branch
-	m.state.Dirty = len(m.checkout.dirty) > 0
 	return m.g.updateRefs(ctx, baseRef(m.opts.Run), m.state.Base, tipRef(m.opts.Run), m.state.Base)
 }
 

@@ -366,12 +366,6 @@ func (m *Manager) reopenTrees(ctx context.Context) error {
 	if m.state.FilesKey != m.filesKey() {
 		m.state.FilesKey = ""
 	}
-	if m.state.Overlay { // of an earlier version: RUN.ID.overlay/upper has the edits of a killed attempt
-		for _, t := range m.state.Trees {
-			t.Admin, t.Used = "", false
-		}
-		m.state.Overlay = false
-	}
 	for _, t := range m.state.Trees {
 		if t.Task == "" {
 			t.Used = false

@@ -21,11 +21,9 @@ type savedState struct {
 	Mode    string `json:"mode"`
 	Why     string `json:"why"`
 	Project string `json:"project"`
-	Base    string `json:"base,omitempty"`    // the commit that the run began on
-	Branch  string `json:"branch,omitempty"`  // the branch that it was on; "" when detached
-	Dirty   bool   `json:"dirty,omitempty"`   // there were uncommitted changes
-	Overlay bool   `json:"overlay,omitempty"` // the worktrees were overlay mounts of an earlier version
-	Temp    string `json:"temp,omitempty"`    // folder of the slots' TMPDIRs
+	Base    string `json:"base,omitempty"`   // the commit that the run began on
+	Branch  string `json:"branch,omitempty"` // the branch that it was on; "" when detached
+	Temp    string `json:"temp,omitempty"`   // folder of the slots' TMPDIRs
 	// FilesKey is the filesKey of all sessions; "": they differ.
 	FilesKey string `json:"files_key,omitempty"`
 	// Programs are the digests of the files in which git found programs to run when the last session began, by path.
