@@ -2,7 +2,6 @@ package proc
 
 import (
 	"slices"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,7 +15,7 @@ func killAll(deadline time.Time, stop <-chan struct{}, list func() []ident) (kil
 	for {
 		var fds []unix.PollFd
 		denied, waiting := 0, false
-		tree := withoutForks(list)
+		tree := list()
 		// Descendants first: the kernel continues a stopped group that loses its last tie to a
 		// parent.
 		for _, id := range slices.Backward(tree) {
@@ -50,18 +49,9 @@ func killAll(deadline time.Time, stop <-chan struct{}, list func() []ident) (kil
 			_ = unix.Close(int(f.Fd))
 		}
 		if over {
-			return killed, len(withoutForks(list)) == 0
+			return killed, len(list()) == 0
 		}
 	}
-}
-
-// withoutForks calls list while this process forks nothing. Until a new child has begun its exec, the thread that
-// forked it waits in the kernel, and Go's runtime waits for that thread: if list stopped such a child, this process
-// would hang.
-func withoutForks(list func() []ident) []ident {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	return list()
 }
 
 // signalOnce sends a signal to one process and no other.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -189,7 +190,12 @@ type search struct {
 // marks cannot be read yet. It stops each match at once, because in a chain of processes that live for a millisecond
 // each, a match would be gone after thousands of others were read. For the same reason it reads the newest first, and
 // the very newest before it makes the list. Only the first scan, and one after which pids may be used again, reads all.
+//
+// This process forks nothing meanwhile. Until a new child has begun its exec, the thread that forked it waits in the
+// kernel, and Go's runtime waits for that thread: if scan stopped such a child, this process would hang.
 func (s *search) scan() (out []stat, unsure bool) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	last := lastPid()
 	if s.known == nil || last == 0 || last < s.latest {
 		s.known, s.latest = ancestry(), 0
