@@ -125,7 +125,7 @@ func (c *Counts) Of(s Status) *int {
 
 // RolledBack says that the work of tasks was undone. The tasks are pending again. It is recorded between sessions.
 type RolledBack struct {
-	What   string   `json:"what"`  // "T-003", "wave-2" or "run"; of an earlier version also "lost"
+	What   string   `json:"what"`  // "T-003", "wave-2", or "run"
 	Tasks  []string `json:"tasks"` // the tasks whose work is undone
 	From   string   `json:"from"`  // the restored commit
 	Undo   string   `json:"undo"`  // the ref that keeps the replaced state

@@ -125,6 +125,7 @@ func (p *Checkpoints) RestoreCarried(ctx context.Context, plan string) (*Carried
 	if len(p.bundles.files) == 0 {
 		return nil, nil
 	}
+	refs := p.bundles.refs()
 	missing, err := p.g.missingCommits(ctx, append(p.bundles.commits(), p.base))
 	if err != nil {
 		return nil, err
@@ -135,10 +136,8 @@ func (p *Checkpoints) RestoreCarried(ctx context.Context, plan string) (*Carried
 	if err := p.g.updateRefs(ctx, checkpointPrefix(p.run)+"base", p.base); err != nil { // git wants it reachable
 		return nil, err
 	}
-	for _, f := range p.bundles.files {
-		if err := f.restore(ctx, p.g, missing, nil); err != nil {
-			return nil, err
-		}
+	if err := p.bundles.restore(ctx, p.g, refs, missing, nil); err != nil {
+		return nil, err
 	}
 	return p.writeCarried(ctx, plan)
 }

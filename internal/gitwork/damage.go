@@ -61,7 +61,8 @@ func isRefFile(text []byte) bool {
 	return ended && (isObjectID(line) || strings.HasPrefix(line, "ref: refs/"))
 }
 
-// clearRefs removes the files of the run's refs that name no object, and one that git writes in each merge.
+// clearRefs removes the files of the run's refs that name no object, as a git before 2.36 may leave them, and one that
+// git writes in each merge.
 func (m *Manager) clearRefs() error {
 	var errs []error
 	orig := filepath.Join(m.checkout.dir, "ORIG_HEAD")
@@ -174,8 +175,8 @@ func isWholeFile(path string, size int) (bool, error) {
 	return err == nil && endsWithDigest(f, info.Size(), size), err
 }
 
-// endsWithDigest reports whether a text of so many bytes ends with the digest of the rest, as indexes and packs do, or
-// with zeros, as only the index of a checkout may (index.skipHash). size is the number of bytes of an id.
+// endsWithDigest reports whether a text of so many bytes ends with the digest of the rest, as indexes do, or with
+// zeros, as only the index of a checkout may (index.skipHash). size is the number of bytes of an id.
 func endsWithDigest(r io.Reader, length int64, size int) bool {
 	in, sum, end := bufio.NewReader(r), newHash(size), make([]byte, size)
 	mark, _ := in.Peek(len(indexMark)) // a shorter text ends with no digest

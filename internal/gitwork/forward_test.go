@@ -177,6 +177,21 @@ func TestDeliveryKilledBetweenSessions(t *testing.T) {
 	equal(t, "delivery", c.deliver(m, "auto").How, "ff")
 }
 
+// After the branch has moved, a lock of the index is not of the delivery.
+func TestIndexLockAfterDelivery(t *testing.T) {
+	t.Parallel()
+	c := newCutOff(t).in(t)
+	c.git("stash", "-q") // plan.json
+	c.git("merge", "-q", "--ff-only", c.to)
+	lock := filepath.Join(c.dir, ".git/index.lock")
+	must(t, os.WriteFile(lock, nil, 0o600))
+	c.o.lockWait, c.o.Warn = noWait, nil
+	c.open(c.o)
+	if _, err := os.Lstat(lock); err != nil {
+		t.Error(err)
+	}
+}
+
 // Changes of a person before the run goes on stay, after any of the steps, and the delivery names them.
 func TestDeliveryKilledWithinMergeBesideAPerson(t *testing.T) {
 	t.Parallel()

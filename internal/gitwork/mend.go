@@ -71,10 +71,10 @@ func (m *Manager) knowsBase(ctx context.Context) (bool, error) {
 
 // mendShared repairs the repository of a run in the project's directory. It gives up checkpoints that are not whole.
 func (m *Manager) mendShared(ctx context.Context) error {
-	since := m.opts.Record.since()
 	if known, err := m.knowsBase(ctx); !known {
 		return err
 	}
+	since := m.opts.Record.since()
 	if err := m.clearDamage(ctx, since); err != nil {
 		return err
 	}
@@ -122,8 +122,17 @@ func (m *Manager) mendObjects(ctx context.Context, present map[string]string) er
 			return err
 		}
 	}
-	m.repaired.restored = true
-	return m.dropRefs(ctx, present) // restore names commits that are still missing
+	m.repaired.restored = len(m.bundles.files) > 0
+	needed = m.neededCommits()
+	if whole, err = m.findWhole(ctx, needed); err != nil {
+		return err
+	}
+	for _, id := range needed {
+		if !slices.Contains(whole, id) {
+			return m.lostCommit(id)
+		}
+	}
+	return m.dropRefs(ctx, present)
 }
 
 // promised is an option of rev-list that takes for present what a partial clone can fetch.

@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,23 +129,55 @@ func (c cutRun) mustContinue() {
 	c.git("fsck", "--connectivity-only")
 }
 
-// Work that is damaged in git and in .loop is named, with a way out.
+// Work that is damaged in git and in .loop is named, with a way out: also where its commit is there, and not its files.
 func TestLostWork(t *testing.T) {
 	t.Parallel()
-	c := newCutRun(t)
-	y := c.git("rev-parse", "refs/wavex/r1/y")
-	for _, id := range strings.Fields(c.git("rev-list", "--objects", "--no-object-names", y, "^"+c.tip)) {
+	for _, pattern := range []string{"refs/wavex/r1/y", "refs/wavex/r1/y^{tree}"} {
+		c := newCutRun(t)
+		y := c.git("rev-parse", "refs/wavex/r1/y")
+		id := c.git("rev-parse", pattern)
 		must(t, os.Remove(filepath.Join(c.dir, ".git/objects", id[:2], id[2:])))
+		for _, path := range c.find(".loop/worktrees/r1.bundles/*") {
+			must(t, os.Remove(path))
+		}
+		_, err := Open(t.Context(), c.options())
+		problem(t, err, NoCommits)
+		if err == nil || !strings.Contains(err.Error(), shortID(y)) || !strings.Contains(err.Error(), "--fresh") {
+			t.Errorf("without %s the error is %v", pattern, err)
+		}
 	}
-	for _, path := range c.find(".loop/worktrees/r1.bundles/*") {
-		must(t, os.Remove(path))
+}
+
+// The work of an earlier attempt does not take the place of a later one, though bundles have it and git does not.
+func TestEarlierWorkStaysBehind(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	m, err := Open(t.Context(), r.options("r1"))
+	must(t, err)
+	for _, text := range []string{"1\n", "2\n"} {
+		r.attempt(m, "x", r.edits(files{"x": text}))
+		r.attempt(m, "y", r.edits(files{"y": text}))
+		if text == "1\n" {
+			must(t, errors.Join(m.Reopen(t.Context(), "x"), m.Reopen(t.Context(), "y")))
+		}
 	}
-	_, err := Open(t.Context(), c.options())
-	problem(t, err, NoCommits)
-	if err == nil || !strings.Contains(err.Error(), shortID(y)) || !strings.Contains(err.Error(), "--fresh") {
-		t.Errorf("the error is %v", err)
+	must(t, m.Reopen(t.Context(), "y"))
+	r.attempt(m, "y", r.edits(nil))
+	r.integrate(m, 1, "y: ")
+	must(t, m.Close(t.Context()))
+	second := r.git("rev-parse", "refs/wavex/r1/x")
+	kept := r.git("for-each-ref", "--format=%(refname) %(objectname)", "refs/wavex/r1.kept")
+	for _, line := range splitLines(kept) {
+		ref, id, _ := strings.Cut(line, " ")
+		if r.git("update-ref", "-d", ref); id != r.git("rev-parse", "main") {
+			must(t, os.Remove(filepath.Join(r.dir, ".git/objects", id[:2], id[2:])))
+		}
 	}
-	c.git("fsck", "--connectivity-only", "--no-reflogs")
+	r.git("update-ref", "-d", "refs/wavex/r1/y")
+	m = r.open(r.options("r1"))
+	equal(t, "x", r.git("rev-parse", "refs/wavex/r1/x"), second)
+	in := r.integrate(m, 2, "x: ", "y: ")
+	equal(t, "the files", r.tree(in.Commit), files{"a": "1\n", "x": "2\n"})
 }
 
 // A run whose state is lost does not begin again on the user's branch.

@@ -61,6 +61,7 @@ type Manager struct {
 type repaired struct {
 	restored bool     // see Restored
 	damaged  []string // objects whose files were damaged
+	locks    bool     // removeSharedLocks was called
 }
 
 // usage tells which worktrees are in use, and where checks run. The mu of its Manager guards it.

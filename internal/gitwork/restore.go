@@ -3,16 +3,26 @@ package gitwork
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// This file brings the commits of a run back from its bundles, in a clone that does not have them.
+// This file brings the commits and refs of a run back from its bundles, where the repository does not have them.
 
 // restore makes sure that the repository has the commits of the run, those in its bundles and those that its state
-// names, and the refs of the bundles. An *Error says that it cannot.
+// names, and their refs. An *Error says that it cannot.
 func (m *Manager) restore(ctx context.Context) error {
-	needed, base := m.neededCommits(), baseRef(m.opts.Run)
+	needed, base, refs := m.neededCommits(), baseRef(m.opts.Run), m.bundles.refs()
+	last := map[string]string{} // commits of integrated tasks
+	for _, w := range m.state.Waves {
+		maps.Copy(last, w.Tasks)
+	}
+	for task, id := range last {
+		if ref := taskRef(m.opts.Run, task); refs[ref] != id {
+			delete(refs, ref) // of an earlier attempt: the last one made no changes
+		}
+	}
 	missing, err := m.g.missingCommits(ctx, slices.Concat(m.bundles.commits(), needed, []string{m.state.Base, base}))
 	if err != nil {
 		return err
@@ -31,20 +41,23 @@ func (m *Manager) restore(ctx context.Context) error {
 		delete(missing, base)
 	}
 	m.repaired.restored = m.repaired.restored || len(missing) > 0
-	for _, f := range m.bundles.files {
-		if err := f.restore(ctx, m.g, missing, present); err != nil {
-			return err
-		}
+	if err := m.bundles.restore(ctx, m.g, refs, missing, present); err != nil {
+		return err
 	}
 	if missing, err = m.g.missingCommits(ctx, needed); err != nil {
 		return err
 	}
 	for id := range missing {
-		return &Error{NoCommits, fmt.Sprintf("commit %s of run %s is neither in this repository nor in %s", shortID(id),
-			m.opts.Run, m.opts.Loop), "continue where the run was made, or fetch its branch " +
-			branchName(runBranch(m.opts.Run)) + " from there; --fresh starts over"}
+		return m.lostCommit(id)
 	}
 	return m.restoreTaskRefs(ctx, present)
+}
+
+// lostCommit returns the error for a commit that the run needs and that is lost.
+func (m *Manager) lostCommit(id string) error {
+	return &Error{NoCommits, fmt.Sprintf("commit %s of run %s is neither in this repository nor in %s", shortID(id),
+		m.opts.Run, m.opts.Loop), "continue where the run was made, or fetch its branch " +
+		branchName(runBranch(m.opts.Run)) + " from there; --fresh starts over"}
 }
 
 // restoreTaskRefs sets the refs of the tasks that wait for their integration as the state has them: a later attempt
@@ -52,43 +65,52 @@ func (m *Manager) restore(ctx context.Context) error {
 func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]string) error {
 	var pairs []string
 	for _, t := range slices.Concat(m.state.Trees, m.state.Parked) {
-		if ref := taskRef(m.opts.Run, t.Task); t.Task != "" && t.Done != "" && present[ref] == "" {
-			id := t.Done
-			if id == noWork {
-				id = t.Base
-			}
+		id := t.Done
+		if id == noWork {
+			id = t.Base
+		}
+		if ref := taskRef(m.opts.Run, t.Task); t.Task != "" && t.Done != "" && present[ref] != id {
 			pairs = append(pairs, ref, id)
 		}
-	}
-	if pairs == nil {
-		return nil
 	}
 	return m.g.updateRefs(ctx, pairs...)
 }
 
-// restore restores the commits of a bundle, and those of its refs that the repository does not have or that it
-// has with an older commit.
-func (f bundle) restore(ctx context.Context, g git, missing map[string]bool, present map[string]string) error {
+// restore adds the missing commits of refs to the repository, and those of the chain, on which they may be based. It
+// sets those of the refs that the repository does not have, or that it has with an older commit.
+func (b *bundles) restore(ctx context.Context, g git, refs map[string]string, missing map[string]bool,
+	present map[string]string) error {
 	var pairs []string
-	unbundle := false
-	for ref, id := range f.refs {
-		if unbundle = unbundle || missing[id]; missing[id] || present[ref] == "" {
+	for _, f := range b.files {
+		unbundle := false
+		for ref, id := range f.refs {
+			unbundle = unbundle || missing[id] && (refs[ref] == id || strings.HasPrefix(ref, b.chain))
+		}
+		if !unbundle {
+			continue
+		}
+		if err := g.run(ctx, "bundle", "unbundle", f.path); exitCode(err) > 0 {
+			return &Error{NoCommits, fmt.Sprintf("restoring the commits of the run from %s: %s", f.path, err),
+				"continue where the run was made; --fresh starts over"}
+		} else if err != nil {
+			return err
+		}
+	}
+	for ref, id := range refs {
+		if missing[id] || present[ref] == "" {
 			pairs = append(pairs, ref, id)
 		}
 	}
-	if unbundle {
-		if err := g.run(ctx, "bundle", "unbundle", f.path); err != nil {
-			if exitCode(err) < 0 {
-				return err
-			}
-			return &Error{NoCommits, fmt.Sprintf("restoring the commits of the run from %s: %s", f.path, err),
-				"continue where the run was made; --fresh starts over"}
-		}
-	}
-	if pairs == nil {
-		return nil
-	}
 	return g.updateRefs(ctx, pairs...)
+}
+
+// refs returns the refs in the bundles, as the last bundle with each has it.
+func (b *bundles) refs() map[string]string {
+	refs := map[string]string{}
+	for _, f := range b.files {
+		maps.Copy(refs, f.refs)
+	}
+	return refs
 }
 
 // commits returns the commits that the bundles have refs for.

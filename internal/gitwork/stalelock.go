@@ -64,51 +64,74 @@ func (m *Manager) ownRefFiles(do func(path string) error) error {
 const lockQuiet = 5 * time.Second
 
 // removeSharedLocks removes the lock files of the repository and the checkout, which any git may hold, if the last
-// session of the run was killed, the files were made since then, and none of them changes for a while. The index of the
-// checkout may be locked for as long as a person writes a message, so its lock goes only if agents work there or a
-// delivery was under way. The next session tries again to remove one that stays.
+// session of the run was killed, the files were made since then, and none of them changes for a while. The next session
+// tries again to remove one that stays. Only the first call does anything.
 func (m *Manager) removeSharedLocks(ctx context.Context) error {
-	if m.opts.CutOff.IsZero() {
+	if m.opts.CutOff.IsZero() || m.repaired.locks {
 		return nil
 	}
-	m.state.CutOff = time.Time{}
+	m.repaired.locks, m.state.CutOff = true, m.opts.CutOff
 	found := map[string]os.FileInfo{}
 	for _, path := range m.sharedLocks() {
 		if info, err := os.Lstat(path); err == nil && !info.ModTime().Before(m.opts.CutOff) {
 			found[path] = info
 		}
 	}
-	if len(found) == 0 {
-		return nil
-	}
 	wait := func() error { return async.Sleep(ctx, lockQuiet) }
 	if m.opts.lockWait != nil {
 		wait = m.opts.lockWait
 	}
-	if err := wait(); err != nil {
-		return err
+	if len(found) > 0 {
+		if err := wait(); err != nil {
+			return err
+		}
 	}
-	busy := false
+	busy, stay := false, false
 	for path, then := range found {
 		now, err := os.Lstat(path)
 		busy = busy || err == nil && !sameVersion(then, now)
-		if errors.Is(err, fs.ErrNotExist) {
-			delete(found, path)
-		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(found)) {
-		if busy || path == m.checkout.index+".lock" && m.state.Mode == Worktree && m.state.Forward == nil {
-			m.state.CutOff = m.opts.CutOff // the next session tries again
-			m.warn(fmt.Errorf("git's lock file %s may be left from the killed session, but a git may be at work "+
-				"here; remove it if none is", path))
-			continue
-		}
-		if err := os.Remove(path); ignoreGone(err) != nil {
+		own, err := m.ownsLock(ctx, path, found[path])
+		if err != nil {
 			return err
 		}
-		m.warn(fmt.Errorf("removed git's lock file %s, which the killed session has left", path))
+		err = os.ErrExist
+		if own && !busy {
+			err = os.Remove(path)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			stay = true
+			m.warn(fmt.Errorf("git's lock file %s may be left from the killed session, but a git may be at work "+
+				"here; remove it if none is", path))
+		default:
+			m.warn(fmt.Errorf("removed git's lock file %s, which the killed session has left", path))
+		}
+	}
+	if !stay {
+		m.state.CutOff = time.Time{}
 	}
 	return nil
+}
+
+// ownsLock reports whether a lock may be removed as one of the killed session. The index of the checkout may be locked
+// for as long as a person writes a message, so its lock is only if agents work there, a delivery was under way, or
+// there is no index: wavex was making it again.
+func (m *Manager) ownsLock(ctx context.Context, path string, lock os.FileInfo) (bool, error) {
+	if path != m.checkout.index+".lock" || m.state.Mode == Shared {
+		return true, nil
+	}
+	if _, err := os.Lstat(m.checkout.index); errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	work := m.state.Forward
+	if work == nil || lock.ModTime().Before(work.Began) {
+		return false, nil
+	}
+	head, err := m.g.inDir(m.checkout.top).resolve(ctx, "HEAD")
+	return head == work.From, err // git moves the branch after it has written the index
 }
 
 // sharedLocks returns the lock files of the repository and the checkout that the git of a run can make, and a temporary
@@ -119,8 +142,8 @@ func (m *Manager) sharedLocks() []string {
 	for _, name := range []string{"HEAD.lock", "ORIG_HEAD.lock", "reftable/tables.list.lock"} {
 		paths = append(paths, filepath.Join(c.dir, filepath.FromSlash(name)))
 	}
-	for _, name := range []string{"packed-refs.lock", "packed-refs.new", "config.lock", "shallow.lock",
-		"refs/stash.lock", "reftable/tables.list.lock"} {
+	for _, name := range []string{"packed-refs.lock", "packed-refs.new", "config.lock", "refs/stash.lock",
+		"reftable/tables.list.lock"} {
 		paths = append(paths, filepath.Join(c.common, filepath.FromSlash(name)))
 	}
 	if m.state.Branch != "" {
@@ -144,8 +167,8 @@ func (m *Manager) reopenShared(ctx context.Context) error {
 		return err
 	}
 	m.checkout = c
-	if err := m.mendShared(ctx); err != nil {
+	if err := m.removeStaleLocks(ctx); err != nil {
 		return err
 	}
-	return m.removeStaleLocks(ctx)
+	return m.mendShared(ctx)
 }

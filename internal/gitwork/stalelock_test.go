@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -105,10 +106,18 @@ func TestLocksOfLiveGit(t *testing.T) {
 		m, err := Open(t.Context(), o)
 		must(t, err)
 		must(t, m.Close(t.Context()))
-		if all := strings.Join(*warned, "\n"); !strings.Contains(all, name+" may be left from the killed session") {
-			t.Errorf("it says %q", all)
+		all := strings.Join(*warned, "\n")
+		if says := name + " may be left from the killed session"; strings.Count(all, says) != 1 {
+			t.Errorf("it says %q, want %q once", all, says)
 		}
-		o.CutOff, o.lockWait = time.Time{}, noWait
+		o.CutOff = time.Time{}
+		stopped, cancel := context.WithCancel(t.Context())
+		cancel()
+		o.lockWait = stopped.Err
+		if _, err := Open(t.Context(), o); err == nil {
+			t.Error("a session that is stopped while it waits goes on")
+		}
+		o.lockWait = noWait
 		left := []string{lock}
 		if name != "index.lock" {
 			left = append(left, beside)

@@ -85,9 +85,12 @@ func readState(path string) (*savedState, error) {
 func (m *Manager) readOwnState() (*savedState, error) {
 	path := m.opts.Loop.Worktree(m.opts.Run, "json")
 	s, err := readState(path)
-	gone := s == nil && err == nil && m.opts.Record != nil && m.opts.Mode == Worktree
-	if damaged := (*json.SyntaxError)(nil); !gone && !errors.As(err, &damaged) {
+	gone, damaged := s == nil && err == nil && m.opts.Record != nil, (*json.SyntaxError)(nil)
+	switch {
+	case !gone && !errors.As(err, &damaged):
 		return s, err
+	case m.opts.Mode == Shared: // its state is nothing that is missed
+		return nil, nil
 	}
 	return nil, &Error{NoCommits, path + " is damaged or gone, so the worktrees of the run are not known",
 		"the integrated work is on " + branchName(runBranch(m.opts.Run)) + ", all work below refs/wavex/" + m.opts.Run +
