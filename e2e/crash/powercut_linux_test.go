@@ -183,7 +183,7 @@ func standing(events []event.Event) map[string]bool {
 }
 
 // onDisk matches the files of a run that are synced when they are written.
-var onDisk = regexp.MustCompile(`^\.loop/(journal\.jsonl|worktrees/[^/]*(\.json|\.bundles/.*))$|^\.git/refs/`)
+var onDisk = regexp.MustCompile(`^\.git/refs/|^\.loop/(journal\.jsonl|worktrees/.*(\.json|\.bundles/.*|/start/.*))$`)
 
 // damage empties, cuts or removes one to five of the files below .git and .loop that were written last, and returns a
 // line for each. The journal, the state of the worktrees, refs and bundles are on disk at each record of the journal.

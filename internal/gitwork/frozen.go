@@ -73,7 +73,7 @@ func (m *Manager) freeze(ctx context.Context, top string) error {
 		for name, text := range files {
 			mode, text, _ := strings.Cut(text, "\n")
 			perm := map[bool]os.FileMode{true: 0o600, false: 0o700}[mode == "0"]
-			err = errors.Join(err, safefile.Write(filepath.Join(half, name), []byte(text), perm))
+			err = errors.Join(err, safefile.Replace(filepath.Join(half, name), []byte(text), perm, true))
 		}
 		if err = errors.Join(err, safefile.Rename(half, at)); err != nil {
 			return err
@@ -131,7 +131,7 @@ func (m *Manager) freezeSettings(ctx context.Context) error {
 		}
 		fmt.Fprintf(&text, "[%s]\n\t%s\n", section, line)
 	}
-	if err = errors.Join(err, safefile.Replace(at, []byte(text.String()), 0o600, false)); err == nil {
+	if err = errors.Join(err, safefile.Replace(at, []byte(text.String()), 0o600, true)); err == nil {
 		m.useFrozenSettings()
 	}
 	return err
