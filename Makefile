@@ -48,8 +48,9 @@ e2e e2e-core e2e-fleet: export GORACE = atexit_sleep_ms=0
 e2e: e2e-core e2e-fleet
 e2e-core:
 	@$(GO) run ./e2e/suite -whole -skip '$(SKIP)'
+e2e-fleet: RACE = -race
 e2e-fleet:
-	cd fleet && $(GO) test -count=1 -timeout 30m -vet=off -ldflags=-w -race ./...
+	cd fleet && $(GO) test -count=1 -timeout 30m -vet=off -ldflags=-w $(RACE) ./...
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi
