@@ -50,7 +50,7 @@ e2e-core:
 	@$(GO) run ./e2e/suite -whole -skip '$(SKIP)'
 e2e-fleet: RACE = -race
 e2e-fleet:
-	cd fleet && $(GO) test -count=1 -timeout 30m -vet=off -ldflags=-w $(RACE) ./...
+	cd fleet && $(GO) test -count=1 -timeout 15m -vet=off -ldflags=-w $(RACE) ./...
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not gofmt-ed:"; echo "$$out"; exit 1; fi

@@ -290,7 +290,11 @@ func TestStartedOnce(t *testing.T) {
 		results <- r.Attempt(t.Context(), req, runner.Hooks{})
 	}
 	go attempt()
-	<-begun
+	select {
+	case <-begun:
+	case res := <-results:
+		t.Fatalf("it ended before it began: %+v", res)
+	}
 	go attempt()
 	close(gate)
 	for range 2 {
@@ -542,7 +546,7 @@ func TestEnds(t *testing.T) {
 		cost    budget.USD
 		reason  string
 	}{
-		remote.Lost:     {runner.Interrupted, budget.Dollar, "lost: worker w1 was silent for 3s"},
+		remote.Lost:     {runner.Interrupted, budget.Dollar, "lost: worker w1 was silent for " + heartbeat.String()},
 		remote.TimedOut: {runner.Interrupted, budget.Dollar, "ran for longer than 40m0s"},
 		remote.Gone:     {runner.Interrupted, budget.Dollar, "does not know it any more"},
 		remote.NotTaken: {runner.Broken, 0, "no worker took it in 1m0s"},

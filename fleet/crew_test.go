@@ -30,8 +30,9 @@ type crew struct {
 	stop   func()       // stops the first one
 }
 
-// heartbeat is short, since a worker learns at a beat that its attempt is cancelled. The engine keeps no time.
-const heartbeat = 3 * time.Second
+// heartbeat is short, since a worker learns at a beat that its attempt is cancelled, and on a busy machine a beat takes
+// seconds. The engine keeps no time.
+const heartbeat = 15 * time.Second
 
 // newCrew returns a crew with one worker.
 func newCrew(t testing.TB, agent runner.Agent) *crew {
