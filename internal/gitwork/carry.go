@@ -125,7 +125,6 @@ func (p *Checkpoints) RestoreCarried(ctx context.Context, plan string) (*Carried
 	if len(p.bundles.files) == 0 {
 		return nil, nil
 	}
-	refs := p.bundles.refs()
 	missing, err := p.g.missingCommits(ctx, append(p.bundles.commits(), p.base))
 	if err != nil {
 		return nil, err
@@ -136,7 +135,7 @@ func (p *Checkpoints) RestoreCarried(ctx context.Context, plan string) (*Carried
 	if err := p.g.updateRefs(ctx, checkpointPrefix(p.run)+"base", p.base); err != nil { // git wants it reachable
 		return nil, err
 	}
-	if err := p.bundles.restore(ctx, p.g, refs, missing, nil); err != nil {
+	if err := p.bundles.restore(ctx, p.g, p.bundles.refs(), missing, nil); err != nil {
 		return nil, err
 	}
 	return p.writeCarried(ctx, plan)

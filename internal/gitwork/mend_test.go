@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/loop"
 	"wavex/runner"
 )
 
@@ -178,6 +179,23 @@ func TestEarlierWorkStaysBehind(t *testing.T) {
 	equal(t, "x", r.git("rev-parse", "refs/wavex/r1/x"), second)
 	in := r.integrate(m, 2, "x: ", "y: ")
 	equal(t, "the files", r.tree(in.Commit), files{"a": "1\n", "x": "2\n"})
+}
+
+// In a fresh clone, an integrated task that was done again has its later work.
+func TestLaterWorkInAClone(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, files{"a": "1\n"})
+	m, err := Open(t.Context(), r.options("r1"))
+	must(t, err)
+	r.attempt(m, "x", r.edits(files{"x": "1\n"}))
+	r.integrate(m, 1, "x: ")
+	r.attempt(m, "x", r.edits(files{"x": "2\n"}))
+	must(t, m.Close(t.Context()))
+	to := &repo{t: t, dir: filepath.Join(t.TempDir(), "clone"), env: r.env}
+	r.git("clone", "-q", "--no-local", "--single-branch", "file://"+r.dir, to.dir)
+	copyAll(t, string(loop.In(to.dir)), string(loop.In(r.dir)))
+	in := to.integrate(to.open(to.options("r1")), 2, "x: ")
+	equal(t, "the files", to.tree(in.Commit), files{"a": "1\n", "x": "2\n"})
 }
 
 // A run whose state is lost does not begin again on the user's branch.

@@ -14,9 +14,14 @@ import (
 // names, and their refs. An *Error says that it cannot.
 func (m *Manager) restore(ctx context.Context) error {
 	needed, base, refs := m.neededCommits(), baseRef(m.opts.Run), m.bundles.refs()
-	last := map[string]string{} // commits of integrated tasks
+	last := map[string]string{} // commits of integrated tasks, of which no later work waits
 	for _, w := range m.state.Waves {
 		maps.Copy(last, w.Tasks)
+	}
+	for _, t := range slices.Concat(m.state.Trees, m.state.Parked) {
+		if t.Done != "" {
+			delete(last, t.Task)
+		}
 	}
 	for task, id := range last {
 		if ref := taskRef(m.opts.Run, task); refs[ref] != id {
