@@ -14,7 +14,9 @@ import (
 func newHalfRun(t *testing.T, r *repo) cutRun {
 	t.Helper()
 	c := cutRun{repo: r, record: Record{Began: time.Now().Add(-time.Minute), Base: r.git("rev-parse", "HEAD")}}
-	m, err := Open(t.Context(), c.options())
+	o := c.options()
+	o.Record = nil // it is new
+	m, err := Open(t.Context(), o)
 	must(t, err)
 	r.ask(m, runner.Request{Task: "z", Attempt: 1}, func(dir string, _ runner.Request) error {
 		r.write(dir, files{"in/half": "1\n"})
