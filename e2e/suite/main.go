@@ -21,9 +21,8 @@ import (
 	"wavex/e2e/rig"
 )
 
-// packageTimeout bounds the time of a package on a busy machine, and packageTimeoutWhole with -whole; the slowest takes
-// minutes on an idle one.
-const packageTimeout, packageTimeoutWhole = "40m", "75m"
+// packageTimeout bounds the time of a package on a busy machine, by -whole; the slowest takes minutes on an idle one.
+var packageTimeout = map[bool]string{false: "40m", true: "75m"}
 
 // realCLI holds the tests with the real CLI, and benchmarks no test.
 const (
@@ -152,11 +151,7 @@ func runs(packages []string, whole bool, skip string) [][]string {
 			}
 		}
 	}
-	timeout := packageTimeout
-	if whole {
-		timeout = packageTimeoutWhole
-	}
-	args := []string{"-timeout", timeout, "-vet=off", "-skip", skip} // make lint vets
+	args := []string{"-timeout", packageTimeout[whole], "-vet=off", "-skip", skip} // make lint vets
 	if whole {
 		args = append(args, "-p", atOnceWhole)
 		return [][]string{slices.Concat(args, []string{"-race"}, concurrent), slices.Concat(args, programs)}
