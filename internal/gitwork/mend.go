@@ -123,11 +123,10 @@ func (m *Manager) mendObjects(ctx context.Context, present map[string]string) er
 		}
 	}
 	m.repaired.restored = len(m.bundles.files) > 0
-	needed = m.neededCommits()
-	if whole, err = m.findWhole(ctx, needed); err != nil {
+	if whole, err = m.findWhole(ctx, m.neededCommits()); err != nil {
 		return err
 	}
-	for _, id := range needed {
+	for _, id := range m.neededCommits() {
 		if !slices.Contains(whole, id) {
 			return m.lostCommit(id)
 		}

@@ -89,6 +89,9 @@ func (m *Manager) removeSharedLocks(ctx context.Context) error {
 	busy, stay := false, false
 	for path, then := range found {
 		now, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			delete(found, path)
+		}
 		busy = busy || err == nil && !sameVersion(then, now)
 	}
 	for _, path := range slices.Sorted(maps.Keys(found)) {
@@ -96,17 +99,15 @@ func (m *Manager) removeSharedLocks(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = os.ErrExist
-		if own && !busy {
+		if own = own && !busy; own {
 			err = os.Remove(path)
 		}
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
+		case !own || ignoreGone(err) != nil:
 			stay = true
 			m.warn(fmt.Errorf("git's lock file %s may be left from the killed session, but a git may be at work "+
 				"here; remove it if none is", path))
-		default:
+		case err == nil:
 			m.warn(fmt.Errorf("removed git's lock file %s, which the killed session has left", path))
 		}
 	}

@@ -135,3 +135,14 @@ func TestLocksOfLiveGit(t *testing.T) {
 		}
 	}
 }
+
+// A lock that its git removes meanwhile is not named.
+func TestLockGoesByItself(t *testing.T) {
+	t.Parallel()
+	r, o, warned := cutOffRun(t, Worktree)
+	lock := filepath.Join(r.dir, ".git", "index.lock")
+	must(t, os.WriteFile(lock, nil, 0o600))
+	o.lockWait = func() error { return os.Remove(lock) }
+	r.open(o)
+	equal(t, "warnings", *warned, []string(nil))
+}
