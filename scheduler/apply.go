@@ -126,7 +126,6 @@ func (s *State) apply(e event.Event) error {
 		s.applyCounselEnded(b)
 	case event.CounselSkipped:
 		if i, ok := s.Index(b.Task); ok && s.Tasks[i].Status == event.Advising {
-			s.queue.removePanel(i)
 			s.Tasks[i].Advice = nil
 			s.move(i, event.Pending)
 		}
@@ -262,6 +261,7 @@ func (s *State) move(i int, to event.Status) {
 	if to.Finished() && !from.Finished() {
 		s.endStreak(i)
 	}
+	s.queue.removePanel(i)
 	s.merges.move(t.Wave, from, to)
 	*s.Counts.Of(from)--
 	*s.Counts.Of(to)++

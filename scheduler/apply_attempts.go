@@ -206,11 +206,12 @@ func (s *State) applyCounselEnded(b event.CounselEnded) {
 	}
 	t := &s.Tasks[i]
 	s.vacate(i)
+	defer s.blockBehindFailed(i)
 	t.Cost += b.Verdict.Cost
 	t.CounselCost += b.Verdict.Cost
 	if b.Again {
 		t.cutPanels++
-		s.move(i, s.unlessBlocked(i, event.Advising))
+		s.move(i, event.Advising)
 		return
 	}
 	t.cutPanels = 0
@@ -222,7 +223,7 @@ func (s *State) applyCounselEnded(b event.CounselEnded) {
 		t.Advice = &b.Verdict
 	}
 	t.Consulted = append(t.Consulted, b.Verdict.Experts()...)
-	s.move(i, s.unlessBlocked(i, event.Pending))
+	s.move(i, event.Pending)
 }
 
 func (s *State) occupy(i, slot int) {

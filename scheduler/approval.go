@@ -111,7 +111,6 @@ func (s *State) applyAnswered(b event.Answered) {
 			s.Tasks[i].ApprovedAttempt = s.Tasks[i].Attempts
 			return
 		}
-		s.queue.removePanel(i)
 		s.move(i, event.Failed)
 		s.block(b.Task, b.Blocked)
 	case b.Gate == event.GateG2 && b.Task != "":

@@ -256,9 +256,7 @@ func (s *State) grow(before int) {
 	}
 	s.takeEarlier(fresh)
 	for i := before; i < len(p.Tasks); i++ {
-		if cause, ok := s.failedBlocker(i); ok {
-			s.block(cause, []string{p.Tasks[i].ID})
-		}
+		s.blockBehindFailed(i)
 	}
 	s.Criteria = append(s.Criteria, criteriaOf(p, before)...)
 	s.Wave = 0 // the new wave may come before the open one

@@ -190,13 +190,17 @@ func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 		t.Continue = false
 		t.Next = "retry"
 		t.Commit = ""
-		s.move(i, s.unlessBlocked(i, r.Status))
+		s.move(i, r.Status)
 		t.Stop, t.outOfRetries = r.TaskStop, r.Status == event.Failed && r.TaskStop == nil
 		s.block(r.Task, r.Blocked)
 	}
 	s.reopenUsers(users)
 	if len(b.Reopened) > 0 {
-		s.withdraw()
+		s.resetFrontier() // dependents that run go on; those that are pending wait again
+		clear(s.queue.finishedFront)
+		for i := range s.Tasks {
+			s.blockBehindFailed(i)
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ func (q *queue) grow() {
 }
 
 // isNext reports whether a task is the first of its wave that is not settled. A settled task stays
-// settled until requeue or withdraw, so turn needs no search.
+// settled until requeue or a reopened task, so isTurn needs no search.
 func (q *queue) isNext(wave, task int, settled func(int) bool) bool {
 	m := q.members[wave]
 	for q.finishedFront[wave] < len(m) && settled(int(m[q.finishedFront[wave]])) {

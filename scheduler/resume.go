@@ -154,11 +154,10 @@ func (s *State) settleBlocked() {
 			t := &s.Tasks[i]
 			cause, failed := s.failedBlocker(i)
 			switch refused := t.Challenge != nil && !t.Challenge.Go; {
-			case failed && (s.canBlock(i) || t.Status == event.Blocked && !refused):
-				s.queue.removePanel(i)
-				if t.RootCause = cause; t.Status != event.Blocked {
-					s.move(i, event.Blocked)
-				}
+			case failed && s.canBlock(i):
+				s.block(cause, []string{s.Plan.Tasks[i].ID})
+			case failed && t.Status == event.Blocked && !refused:
+				t.RootCause = cause
 			case !failed && t.Status == event.Blocked && !refused && !s.IsAllowed(i):
 				t.Tries, t.RootCause = 0, ""
 				s.move(i, event.Pending)

@@ -127,30 +127,28 @@ func (s *State) markCheckedTogether(b event.IntegrationEnded) {
 	}
 }
 
-// withdraw takes back that reopened tasks stand. Dependents that run go on; those that are pending wait again.
-func (s *State) withdraw() {
-	s.resetFrontier()
-	clear(s.queue.finishedFront)
+// blockBehindFailed blocks a task that waits, if it waits for a failed one.
+func (s *State) blockBehindFailed(i int) {
+	if cause, ok := s.failedBlocker(i); ok && s.canBlock(i) {
+		s.block(cause, []string{s.Plan.Tasks[i].ID})
+	}
 }
 
-// unlessBlocked returns the next status of a reopened task: blocked instead of pending or advising if a blocker has
-// failed after it. Other tasks never start before their blockers are completed.
-func (s *State) unlessBlocked(i int, next event.Status) event.Status {
-	if next.Finished() {
-		return next
-	}
-	if cause, ok := s.failedBlocker(i); ok {
-		s.Tasks[i].RootCause = cause
-		return event.Blocked
-	}
-	return next
-}
-
-// failedBlocker returns the root cause of a failed task for which a task waits; false: it waits for none.
+// failedBlocker returns the root cause of a failed task for which a task waits; false: it waits for none. A blocker
+// that stands holds it back while that one's own blockers do not stand.
 func (s *State) failedBlocker(i int) (cause string, ok bool) {
-	for _, j := range s.Plan.Graph.Blockers(i) {
-		if s.isFailed(int(j)) && !s.IsAllowed(int(j)) {
+	list := slices.Clone(s.Plan.Graph.Blockers(i))
+	for k := 0; k < len(list); k++ {
+		j := int(list[k])
+		switch {
+		case s.isFailed(j) && !s.IsAllowed(j):
 			return cmp.Or(s.Tasks[j].RootCause, s.Plan.Tasks[j].ID), true
+		case s.stands(j) && !s.frontier.Completed(j):
+			for _, b := range s.Plan.Graph.Blockers(j) {
+				if !slices.Contains(list, b) {
+					list = append(list, b)
+				}
+			}
 		}
 	}
 	return "", false

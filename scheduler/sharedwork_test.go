@@ -286,6 +286,33 @@ func TestReopenedBlocker(t *testing.T) {
 	}
 }
 
+// A task that goes back is blocked if a task before the one that it waits for fails, whichever is listed first.
+func TestReopenedBehindStandingWork(t *testing.T) {
+	t.Parallel()
+	look := func(id string, by ...string) string { return checked(id, fmt.Sprintf(`"look %s"`, id), by...) }
+	tasks := []string{look("a"), look("b", "a"), look("c", "b"), look("d", "c"), look("slow")}
+	for range 2 {
+		b := sharing(t, event.Eager, &fakeVerifier{red: map[string]int{"a": 1, "c": 1}}, []string{"b", "c"}, tasks...)
+		c := b.StartEvent.(event.RunStarted)
+		c.Config.MaxRetries = 1
+		b.StartEvent = c
+		b.runner.results["a"] = []runner.Result{wrong("no"), beside()}
+		b.runner.results["d"] = []runner.Result{beside()}
+		b.runner.gates["slow"] = make(chan struct{})
+		b.Views = []View{viewFunc(func(e event.Event, _ *State) {
+			if end, ok := e.Body.(event.AttemptEnded); ok && end.Task == "d" {
+				close(b.runner.gates["slow"])
+			}
+		})}
+		end := b.run(t)
+		want := event.Counts{Completed: 3, Failed: 1, Blocked: 1} // b, d and slow stand
+		if i, _ := b.State.Index("c"); end.Tasks != want || b.State.Tasks[i].RootCause != "a" {
+			t.Errorf("ended as %+v after\n%s", end, strings.Join(steps(b.journal), "\n"))
+		}
+		slices.Reverse(tasks)
+	}
+}
+
 // Where it is not known whether the checks failed before, an edit counts as evidence, or a failure of the checks in
 // an earlier attempt.
 func TestEvidenceOfAnUnmeasuredTask(t *testing.T) {

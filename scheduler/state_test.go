@@ -584,26 +584,6 @@ func TestEarlierWorkWithoutItsChecks(t *testing.T) {
 	}
 }
 
-// A reopened task is blocked if one of its blockers has failed meanwhile, by the task at the root.
-func TestReopenedBehindAFailedBlocker(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		blocker, next, want event.Status
-		root                string
-	}{
-		{event.Failed, event.Pending, event.Blocked, "A"}, {event.Blocked, event.Advising, event.Blocked, "X"},
-		{event.Completed, event.Pending, event.Pending, ""}, {event.Failed, event.Failed, event.Failed, ""},
-	} {
-		s := NewState(mustPlan(t, planText(task("A"), task("B", "A"))))
-		if s.Tasks[0].Status = tt.blocker; tt.blocker == event.Blocked {
-			s.Tasks[0].RootCause = "X"
-		}
-		if got := s.unlessBlocked(1, tt.next); got != tt.want || s.Tasks[1].RootCause != tt.root {
-			t.Errorf("behind %s: %s by %q, want %s", tt.blocker, got, s.Tasks[1].RootCause, tt.want)
-		}
-	}
-}
-
 // Dependents get the output of work that stands, also of an earlier run's.
 func TestOutputOfATask(t *testing.T) {
 	t.Parallel()
@@ -976,7 +956,11 @@ func TestBlock(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"), task("b"), task("c"))))
 	s.move(1, event.Completed)
+	s.move(2, event.Advising)
 	s.block("root", []string{"gone", "b", "c"})
+	if len(s.queue.panels) > 0 {
+		t.Errorf("panels %v are due", s.queue.panels)
+	}
 	for i, want := range []event.Status{event.Pending, event.Completed, event.Blocked} {
 		if k := s.Tasks[i]; k.Status != want || (k.RootCause == "root") != (want == event.Blocked) {
 			t.Errorf("%s is %s, because of %q", s.Plan.Tasks[i].ID, k.Status, k.RootCause)
