@@ -26,6 +26,9 @@ func TestPipesAndDevices(t *testing.T) {
 		if _, err := safefile.OpenIn(dir, name); err == nil {
 			t.Errorf("%s was opened", name)
 		}
+		if _, err := safefile.OpenFound(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s was opened as a file that was found", name)
+		}
 	}
 }
 
