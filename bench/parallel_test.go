@@ -11,21 +11,23 @@ import (
 	"time"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
-// BenchmarkParallelAgents compares wavex with xargs on twelve short tasks of the real CLI, at -j4 against a
-// scripted API, which answers after 1 s in one case and at once in the other.
+// BenchmarkParallelAgents compares wavex with xargs on twelve short tasks of the real CLI in a clean git repository, at
+// -j4 against a scripted API, which answers after 1 s in one case and at once in the other.
 func BenchmarkParallelAgents(b *testing.B) {
 	if benchFlags.claude == "" {
 		fmt.Println("\nfleet: not measured; name the CLI with -claude or WAVEX_CLAUDE")
 		return
 	}
-	for _, delay := range []time.Duration{time.Second, 0} {
-		b.Run(fmt.Sprint("answer-after-", delay), func(b *testing.B) { runParallelAgents(b, delay) })
+	for delay, wall := range map[time.Duration]float64{time.Second: 1.03, 0: 1.1} {
+		b.Run(fmt.Sprint("answer-after-", delay), func(b *testing.B) { runParallelAgents(b, delay, wall) })
 	}
 }
 
-func runParallelAgents(b *testing.B, delay time.Duration) {
+// runParallelAgents has the most that the wall time of wavex may be over that of xargs.
+func runParallelAgents(b *testing.B, delay time.Duration, most float64) {
 	const tasks = 12
 	said := fakeapi.Text("It is done.")
 	said.Delay = delay
@@ -51,17 +53,23 @@ func runParallelAgents(b *testing.B, delay time.Duration) {
 		b.TempDir(),
 		"ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=anything", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "CLAUDE_CODE_MAX_RETRIES=1", "WAVEX_CLAUDE=" + benchFlags.claude}
+	commit := func(repo string) {
+		file(b, repo, ".gitignore", ".loop\n")
+		testrepo.Git(b, repo, "init", "-q")
+		testrepo.Git(b, repo, "add", ".")
+		testrepo.Git(b, repo, "commit", "-q", "-m", "first")
+	}
 	for b.Loop() {
 		s := race(b, fmt.Sprintf("%d short tasks of the real CLI at -j4, the API answers after %s", tasks, delay),
 			[]competitor{
-				{name: "xargs", env: env, argv: []string{"sh", "-c", "xargs -P4 -d '\\n' -n1 " + benchFlags.claude +
-					" -p < " + lines}},
-				{name: "wavex", env: env, argv: []string{wavex, "run", plan, "--trust", "-j4", "--plain", "--review", "off",
-					"--accept-assumptions"}},
+				{name: "xargs", env: env, prepare: commit, argv: []string{"sh", "-c", "xargs -P4 -d '\\n' -n1 " +
+					benchFlags.claude + " -p < " + lines}},
+				{name: "wavex", env: env, prepare: commit, argv: []string{wavex, "run", plan, "--trust", "-j4", "--plain",
+					"--review", "off", "--accept-assumptions"}},
 			})
 		wall, cpu := ratio(s["wavex"].wall, s["xargs"].wall), ratio(s["wavex"].cpu, s["xargs"].cpu)
-		checkBound(b, "wall of wavex over xargs", wall, 1.05)
-		checkBound(b, "CPU of wavex over xargs", cpu, 1.1)
+		checkBound(b, "wall of wavex over xargs", wall, most)
+		checkBound(b, "CPU of wavex over xargs", cpu, 1.12)
 		b.ReportMetric(wall, "x-xargs")
 		b.ReportMetric(cpu, "x-xargs-cpu")
 	}

@@ -64,6 +64,8 @@ type competitor struct {
 	argv []string
 	env  []string // nil: the environment of this process
 	code int      // the expected exit code
+	// prepare fills the folder before the time begins, if it is not nil.
+	prepare func(dir string)
 }
 
 // score holds the measurements of one contestant, by round.
@@ -119,7 +121,10 @@ func measureOnce(b *testing.B, c competitor, dir string) (wall, cpu, rss float64
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
 	cmd.Dir, cmd.Env = dir, c.env
-	errs, err := os.Create(filepath.Join(dir, "stderr"))
+	if c.prepare != nil {
+		c.prepare(dir)
+	}
+	errs, err := os.Create(dir + ".stderr")
 	if err != nil {
 		b.Fatal(err)
 	}
