@@ -237,11 +237,11 @@ func Lock(dir loop.Dir, run string) (*journal.Lock, error) {
 	return lockFor(dir, journal.Holder{Run: run})
 }
 
-// lockLook is longer than others hold a lock to look whether it is free.
-const lockLook = 200 * time.Millisecond
+// lockLook is longer than others hold a lock to look whether it is free, and than a process takes to start.
+const lockLook = time.Second
 
-// lockFor takes the lock for this process. A refusal counts if it lasts: two processes that begin at once, or a
-// wavex that watches the run, may hold the lock for an instant.
+// lockFor takes the lock for this process. A refusal counts if it lasts: two processes that begin at once, a wavex that
+// watches the run, or a process that a killed wavex was about to start, may hold the lock for an instant.
 func lockFor(dir loop.Dir, h journal.Holder) (*journal.Lock, error) {
 	h.PID, h.Since = os.Getpid(), time.Now().UTC()
 	h.Host, _ = os.Hostname() // for people; "" if unknown
