@@ -64,12 +64,12 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 		}
 	}
 	if req.Turn != nil && !kept {
-		_ = m.releaseTree(ctx, t, "") // it is empty
+		_ = m.releaseTree(t, "") // it is empty
 		return m.notBegun(ctx, req, began, runner.Truncated, "the worktree with the work of its last turn is gone")
 	}
 	mapped, err := m.mapRequest(t, req)
 	if err != nil {
-		_ = m.releaseTree(ctx, t, "")
+		_ = m.releaseTree(t, "")
 		return m.notBegun(ctx, req, began, runner.Broken, "no worktree for it: "+err.Error())
 	}
 	if !kept && m.opts.Setup.Run == "" && len(req.Env) == 0 { // else it may have ignored files of other tasks
@@ -87,14 +87,11 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 		}
 		res.Duration = m.opts.Now().Sub(began)
 	}
-	err = m.releaseTree(ctx, t, done)
 	if res.WIP = ""; req.Commit != "" && res.Outcome != runner.Done {
-		res.WIP = t.Commit
+		res.WIP = m.contents(context.WithoutCancel(ctx), t)
 	}
-	if err != nil && res.Outcome == runner.Done {
+	if err := m.releaseTree(t, done); err != nil && res.Outcome == runner.Done {
 		res.Outcome, res.Reason = runner.Broken, textfmt.OneLine(err.Error(), 400)
-	} else if err != nil {
-		m.warn(fmt.Errorf("keeping the work of task %s: %w", req.Task, err))
 	}
 	return res
 }
@@ -122,7 +119,7 @@ func (m *Manager) attemptTree(ctx context.Context, req runner.Request) (t *tree,
 		return nil, false, err
 	}
 	if t, kept, err = m.acquireTree(ctx, req.Task, true); err == nil && !kept {
-		_ = m.releaseTree(ctx, t, "") // it is empty
+		_ = m.releaseTree(t, "") // it is empty
 		err = errors.New("the commits on which it begins are not in this repository")
 	}
 	return t, kept, err
@@ -165,11 +162,11 @@ func (m *Manager) treeDir(t *tree, dir string) (string, error) {
 func (m *Manager) TreeDir(task, dir string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i := slices.IndexFunc(m.state.Trees, func(t *tree) bool { return t.Task == task })
-	if i < 0 {
+	t := m.lastTree(task)
+	if t == nil || t == m.parkedTree(task) {
 		return ""
 	}
-	at, err := m.treeDir(m.state.Trees[i], dir)
+	at, err := m.treeDir(t, dir)
 	if err != nil {
 		return ""
 	}

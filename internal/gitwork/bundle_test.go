@@ -40,34 +40,24 @@ func lostRun(t *testing.T, clone ...string) (from, to *repo, before string) {
 	return from, to, from.git("rev-parse", "wavex/r1")
 }
 
-// In a fresh clone the run continues with its integrated work, its verified work, and the files of its worktrees, also
-// where .loop came without these.
+// In a fresh clone the run continues with its integrated work, its verified work, and the files of its worktrees.
 func TestBundlesContinueInFreshClone(t *testing.T) {
 	t.Parallel()
-	for _, without := range []bool{false, true} {
-		from, to, tip := lostRun(t)
-		must(t, os.RemoveAll(from.dir))
-		trees, err := filepath.Glob(filepath.Join(to.dir, ".loop/worktrees/r1.[0-9]*"))
-		must(t, err)
-		for _, dir := range trees {
-			if without {
-				must(t, os.RemoveAll(dir))
-			}
-		}
-		m := to.open(to.options("r1"))
-		equal(t, "the branch", to.git("rev-parse", "wavex/r1"), tip)
-		equal(t, "restored", m.Restored(), true)
-		res := to.ask(m, runner.Request{Task: "z", Attempt: 2, Resume: true}, func(dir string, _ runner.Request) error {
-			equal(t, "the files of z", to.list(dir), "a half x")
-			return nil
-		})
-		equal(t, "z", res.Outcome, runner.Done)
-		// The checks of x are repeated with those of its wave.
-		in := to.integrate(m, 1, "none: ", "y: test -e y", "z: test -e half")
-		equal(t, "culprits", len(in.Culprits), 0)
-		equal(t, "delivery", to.deliver(m, "ff").How, "ff")
-		equal(t, "the checkout", to.tree("HEAD"), files{"a": "2\n", "half": "1\n", "x": "1\n", "y": "1\n"})
-	}
+	from, to, tip := lostRun(t)
+	must(t, os.RemoveAll(from.dir))
+	m := to.open(to.options("r1"))
+	equal(t, "the branch", to.git("rev-parse", "wavex/r1"), tip)
+	equal(t, "restored", m.Restored(), true)
+	res := to.ask(m, runner.Request{Task: "z", Attempt: 2, Resume: true}, func(dir string, _ runner.Request) error {
+		equal(t, "the files of z", to.list(dir), "a half x")
+		return nil
+	})
+	equal(t, "z", res.Outcome, runner.Done)
+	// The checks of x are repeated with those of its wave.
+	in := to.integrate(m, 1, "none: ", "y: test -e y", "z: test -e half")
+	equal(t, "culprits", len(in.Culprits), 0)
+	equal(t, "delivery", to.deliver(m, "ff").How, "ff")
+	equal(t, "the checkout", to.tree("HEAD"), files{"a": "2\n", "half": "1\n", "x": "1\n", "y": "1\n"})
 }
 
 // list returns the names in a worktree.

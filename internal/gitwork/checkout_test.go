@@ -167,7 +167,7 @@ func TestStartFromPool(t *testing.T) {
 		took := time.Since(begin)
 		must(t, err)
 		all = append(all, took)
-		must(t, m.releaseTree(t.Context(), own, ""))
+		must(t, m.releaseTree(own, ""))
 		must(t, m.Release(t.Context(), task))
 	}
 	equal(t, "worktrees", len(m.state.Trees), 1)

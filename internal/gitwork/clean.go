@@ -200,7 +200,7 @@ func (m *Manager) cleanTrees(ctx context.Context, dry bool) ([]CleanupItem, erro
 		items = append(items, it)
 	}
 	if !dry {
-		m.state.Trees, m.state.Work = stay, nil
+		m.state.Trees, m.state.Parked = stay, nil
 	}
 	// Other folders are left by an interrupted add, or are repositories that agents made. The
 	// latter are not removed.

@@ -59,7 +59,7 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 		return "", err
 	}
 	t.judged = "" // the worktree may have been that of another attempt
-	diff, err := m.stageAll(ctx, g, t.Base)
+	diff, err := m.stageAll(ctx, t)
 	if err != nil {
 		return "", err
 	}

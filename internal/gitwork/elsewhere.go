@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"wavex/internal/textfmt"
@@ -14,7 +13,7 @@ import (
 )
 
 // This file connects the worktrees of two machines. On the machine of the run, attempts of Elsewhere have no worktree:
-// their inner Runner gets commits and returns commits, and the record of a task has the files that such an
+// their inner Runner gets commits and returns commits, and the record of a parked task has the files that such an
 // attempt left. On the other machine, Runner begins an attempt with a Request.Commit on that commit. It does not know
 // how commits travel.
 
@@ -82,11 +81,15 @@ func (m *Manager) requestElsewhere(ctx context.Context, req runner.Request) (run
 	req.Settings.MCPConfig = m.relativePath(from, req.Settings.MCPConfig)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.awaitTree(req.Task)
 	if m.busy[req.Task] {
 		return req, errors.New("the task has an attempt already")
 	}
+	if err := m.parkTask(ctx, req.Task); err != nil {
+		return req, err
+	}
 	req.Commit = m.tipLocked()
-	if was := m.workOf(req.Task); was != nil && !was.Stale && (req.Resume || req.Turn != nil) {
+	if was := m.parkedTree(req.Task); was != nil && !was.Stale && (req.Resume || req.Turn != nil) {
 		req.Commit, req.WIP = was.Base, was.Commit
 	}
 	m.busy[req.Task] = true
@@ -98,6 +101,27 @@ func (m *Manager) endElsewhere(task string) {
 	defer m.mu.Unlock()
 	delete(m.busy, task)
 	m.freed.Broadcast()
+}
+
+// parkTask parks a task that has a worktree, such as one in which a panel looked at its files. The caller must hold mu.
+func (m *Manager) parkTask(ctx context.Context, task string) error {
+	held := m.lastTree(task)
+	if held == nil || held == m.parkedTree(task) {
+		return nil
+	}
+	held.inUse = true
+	t := *held
+	m.mu.Unlock()
+	parked, err := m.park(ctx, &t)
+	m.mu.Lock()
+	defer m.freed.Broadcast()
+	held.inUse = false
+	if err != nil {
+		return err
+	}
+	*held = tree{ID: t.ID, Base: t.Base, Setup: t.Setup, Admin: t.Admin, Used: t.Used}
+	m.replaceParked(parked)
+	return m.save()
 }
 
 // adopt makes a commit on base the work of a task; "" is a success without changes. An attempt of an earlier session
@@ -115,8 +139,8 @@ func (m *Manager) adopt(ctx context.Context, task, base, commit string) error {
 		return err
 	}
 	id := cmp.Or(commit, base)
-	work := &tree{Task: task, Base: base, Done: cmp.Or(commit, noWork), Commit: id}
-	return m.recordElsewhere(ctx, work, taskRef(m.opts.Run, task), id)
+	parked := &tree{Task: task, Base: base, Used: true, Done: cmp.Or(commit, noWork), Commit: id}
+	return m.parkElsewhere(ctx, parked, taskRef(m.opts.Run, task), id)
 }
 
 // adoptWIP makes a commit that follows base the files that the last attempt of a task left. "" changes nothing.
@@ -132,12 +156,12 @@ func (m *Manager) adoptWIP(ctx context.Context, task, base, commit string) error
 	if err != nil || !follows {
 		return cmp.Or(err, notOn(base, commit))
 	}
-	return m.recordElsewhere(ctx, &tree{Task: task, Base: base, Commit: commit},
+	return m.parkElsewhere(ctx, &tree{Task: task, Base: base, Used: true, Commit: commit},
 		preservedRef(m.opts.Run, task, commit), commit)
 }
 
-// recordElsewhere updates refs and replaces the record of a task.
-func (m *Manager) recordElsewhere(ctx context.Context, work *tree, refs ...string) error {
+// parkElsewhere updates refs and replaces the record of a task.
+func (m *Manager) parkElsewhere(ctx context.Context, parked *tree, refs ...string) error {
 	if err := m.g.updateRefs(ctx, refs...); err != nil {
 		return err
 	}
@@ -146,7 +170,7 @@ func (m *Manager) recordElsewhere(ctx context.Context, work *tree, refs ...strin
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.setWork(work)
+	m.replaceParked(parked)
 	return m.save()
 }
 
@@ -164,12 +188,11 @@ func (m *Manager) place(req runner.Request) error {
 	if m.busy[req.Task] {
 		return errors.New("the task has an attempt in its worktree already")
 	}
-	work := &tree{Task: req.Task, Base: req.Commit, Commit: cmp.Or(req.WIP, req.Commit)}
-	has := func(t *tree) bool { return t.Task == req.Task } // a worktree with other files, which the task gets
-	if was := m.workOf(req.Task); was != nil && !slices.ContainsFunc(m.state.Trees, has) {
-		work.ID = was.ID // the CLI finds a session by the path of its directory
+	parked := &tree{Task: req.Task, Base: req.Commit, Used: true, Commit: cmp.Or(req.WIP, req.Commit)}
+	if was := m.lastTree(req.Task); was != nil {
+		parked.ID = was.ID // the CLI finds a session by the path of its directory
 	}
-	m.setWork(work)
+	m.replaceParked(parked)
 	return m.save()
 }
 

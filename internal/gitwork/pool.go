@@ -3,13 +3,12 @@ package gitwork
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 )
 
 // This file gives worktrees to tasks and integrations and takes them back. A task keeps its worktree until the task is
-// settled, that is, integrated or released, or until another one needs the worktree: see work.go. Reuse is cheaper than
+// settled, that is, integrated or released, or until another one needs the worktree: see park.go. Reuse is cheaper than
 // a new worktree, and a large one is made alone: a worktree that becomes free meanwhile goes to the next that waits.
 
 // acquireTree returns the worktree of a task, ready for an attempt: with goOn as the last attempt of the task left it,
@@ -22,9 +21,9 @@ func (m *Manager) acquireTree(ctx context.Context, task string, goOn bool) (own 
 		m.mu.Unlock()
 		return nil, false, errors.New("the task has an attempt in its worktree already")
 	}
-	was := m.workOf(task)
+	was := m.lastTree(task)
 	goOn = goOn && was != nil && !was.Stale
-	return m.useTree(ctx, task, goOn, true)
+	return m.useTree(ctx, task, goOn)
 }
 
 // awaitTree waits while another task takes over the worktree of a task, or while it is freed. The caller must hold mu.
@@ -34,20 +33,19 @@ func (m *Manager) awaitTree(task string) {
 	}
 }
 
-// unsettled returns the records of tasks and the worktrees of tasks that have none.
-func (m *Manager) unsettled() []*tree {
-	all := slices.Clone(m.state.Work)
-	for _, t := range m.state.Trees {
-		if t.Task != "" && m.workOf(t.Task) == nil {
-			all = append(all, t)
-		}
+// lastTree returns the worktree or the record of a task, or nil. The caller must hold mu.
+func (m *Manager) lastTree(task string) *tree {
+	if parked := m.parkedTree(task); parked != nil {
+		return parked
 	}
-	return all
+	if i := slices.IndexFunc(m.state.Trees, func(t *tree) bool { return t.Task == task }); i >= 0 {
+		return m.state.Trees[i]
+	}
+	return nil
 }
 
-// useTree is acquireTree for a task that is not busy, for an attempt, which makes the record of the task obsolete, or a
-// panel. The caller must hold mu, which it releases.
-func (m *Manager) useTree(ctx context.Context, task string, goOn, attempt bool) (own *tree, kept bool, err error) {
+// useTree is acquireTree for a task that is not busy. The caller must hold mu, which it releases.
+func (m *Manager) useTree(ctx context.Context, task string, goOn bool) (own *tree, kept bool, err error) {
 	m.busy[task] = true
 	held, err := m.awaitIdle(ctx, task)
 	if err != nil {
@@ -55,27 +53,27 @@ func (m *Manager) useTree(ctx context.Context, task string, goOn, attempt bool) 
 		m.mu.Unlock()
 		return nil, false, err
 	}
-	work := m.workOf(task)
+	parked := m.parkedTree(task)
+	had := held.Task == task
 	t := *held
 	m.mu.Unlock()
 
-	if t.Task != "" && t.Task != task {
+	if !had && t.Task != "" {
 		err = m.takeOver(ctx, held, &t, task)
 	}
 	if err == nil {
 		t.Task = task
-		kept, err = m.prepareTree(ctx, &t, work, goOn)
-		if t.Used, t.Commit = t.Used || err == nil, ""; kept {
-			t.Commit = work.Commit
-		}
+		kept, err = m.prepareTree(ctx, &t, parked, goOn)
+		t.Done, t.Stale, t.Used = "", err != nil, t.Used || err == nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	defer m.freed.Broadcast()
 	m.endMaking(held)
+	t.settled = held.settled
 	*held = t
-	if err == nil && attempt {
-		m.dropWork(task)
+	if err == nil {
+		m.unpark(task)
 	}
 	if serr := m.save(); err == nil {
 		err = serr
@@ -104,7 +102,7 @@ func (m *Manager) awaitIdle(ctx context.Context, task string) (*tree, error) {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
-		t := m.selectTree(task)
+		t := m.selectTree(task, m.parkedTree(task))
 		if t != nil && t.Admin != "" || m.making == nil || !m.isLarge() {
 			if t == nil {
 				t = &tree{ID: m.unusedID(), Integrates: task == "" && m.opts.Setup.Run != ""}
@@ -129,30 +127,27 @@ func (m *Manager) endMaking(t *tree) {
 }
 
 // selectTree returns the task's worktree, or else the best idle one, or nil. The caller must hold mu.
-func (m *Manager) selectTree(task string) *tree {
-	own := m.workOf(task)
+func (m *Manager) selectTree(task string, parked *tree) *tree {
 	var best *tree
 	rank := 0
 	for _, t := range m.state.Trees {
 		if t.Task == task && task != "" {
 			return t
 		}
-		r, work := lastResort, m.workOf(t.Task)
+		r := lastResort
 		switch {
 		case t.inUse, m.opts.Setup.Run != "" && t.Integrates != (task == ""):
 			continue
 		case t.Task == "":
 			r = free
-		case work == nil && t.Used: // its files could not be committed
-			continue
-		case work == nil || work.Stale || work.ID != t.ID:
-			r = stale
-		case work.Done != "":
+		case t.Done != "":
 			r = committed
+		case t.Stale:
+			r = stale
 		case task == "":
 			continue
 		}
-		if r > stale && own != nil && own.ID == t.ID {
+		if r > stale && parked != nil && parked.ID == t.ID {
 			r = former
 		}
 		if r > rank {
@@ -167,24 +162,24 @@ func (m *Manager) selectTree(task string) *tree {
 func (m *Manager) unusedID() int {
 	for id := 1; ; id++ {
 		has := func(t *tree) bool { return t.ID == id }
-		if !m.left[id] && !slices.ContainsFunc(m.state.Trees, has) && !slices.ContainsFunc(m.state.Work, has) {
+		if !m.left[id] && !slices.ContainsFunc(m.state.Trees, has) && !slices.ContainsFunc(m.state.Parked, has) {
 			return id
 		}
 	}
 }
 
 // prepareTree makes a worktree ready for an attempt of its task. With goOn it has the files of the task's last attempt,
-// unless they are gone, which kept reports; work is the record of the task or nil. Else prepareTree commits the
+// unless they are gone, which kept reports; parked is the record of the task or nil. Else prepareTree commits the
 // contents of the worktree below refs/wavex and resets it.
-func (m *Manager) prepareTree(ctx context.Context, t, work *tree, goOn bool) (kept bool, err error) {
-	if goOn && t.Used && t.Admin != "" && work.ID == t.ID {
+func (m *Manager) prepareTree(ctx context.Context, t, parked *tree, goOn bool) (kept bool, err error) {
+	switch {
+	case goOn && parked != nil:
+		if kept, err = m.bringBack(ctx, t, parked); kept || err != nil {
+			return kept, err
+		}
+	case goOn && t.Admin != "":
 		if err := m.repairTree(ctx, t); !errors.Is(err, errTreeGone) {
 			return true, err
-		}
-	}
-	if goOn {
-		if kept, err = m.bringBack(ctx, t, work); kept || err != nil {
-			return kept, err
 		}
 	}
 	if _, err := m.preserveTree(ctx, t); err != nil {
@@ -208,35 +203,18 @@ func (m *Manager) tipLocked() string {
 	return m.state.Base
 }
 
-// releaseTree ends an attempt's use of a worktree and records the work of its task, which is t.Commit then: done, or
-// else a commit of its files. If they cannot be committed, no other task gets the worktree.
-func (m *Manager) releaseTree(ctx context.Context, t *tree, done string) error {
-	var err error
-	work := &tree{ID: t.ID, Task: t.Task, Base: t.Base, Done: done, Commit: t.Base}
-	if done == "" {
-		ctx = context.WithoutCancel(ctx)
-		_, gone := os.Lstat(m.treePathOf(t))
-		work.Stale = gone != nil
-		var left string
-		if left, err = m.preserveTree(ctx, t); left != "" {
-			work.Commit = left
-			err = errors.Join(err, m.saveBundle(ctx))
-		}
-	} else if done != noWork {
-		work.Commit = done
-	}
+// releaseTree ends an attempt's use of a worktree.
+func (m *Manager) releaseTree(t *tree, done string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	defer m.freed.Broadcast()
 	delete(m.busy, t.Task)
-	if t.inUse = false; err == nil {
-		m.setWork(work)
-		t.Commit = work.Commit
-	}
+	t.Done, t.inUse = done, false
 	if held := m.treeByID(t.ID); held != nil {
+		t.Stale = held.Stale
 		*held = *t
 	}
-	return errors.Join(err, m.save())
+	return m.save()
 }
 
 // treeByID returns the worktree with a number. The caller must hold mu.
@@ -253,37 +231,37 @@ func (m *Manager) treeByID(id int) *tree {
 // transactions. It reports whether it did: not if that one failed.
 func (m *Manager) freeTrees(ctx context.Context, tasks []string, also ...string) (did bool, err error) {
 	m.mu.Lock()
-	var settled []*tree // worktrees, or records of tasks whose worktree has another task
-	for _, work := range slices.Clone(m.state.Work) {
-		if !slices.Contains(tasks, work.Task) || m.busy[work.Task] {
+	var settled, parked []*tree
+	for _, t := range m.state.Trees {
+		if t.Task == "" || !slices.Contains(tasks, t.Task) || m.busy[t.Task] {
 			continue
 		}
-		i := slices.IndexFunc(m.state.Trees, func(t *tree) bool { return t.Task == work.Task })
-		switch {
-		case i < 0:
-			settled = append(settled, work)
-		case m.state.Trees[i].inUse: // another task is taking it over
-			m.dropWork(work.Task)
-		default:
-			m.state.Trees[i].inUse = true
-			settled = append(settled, m.state.Trees[i])
+		if t.inUse { // another task is taking it over
+			t.settled = true
+			continue
+		}
+		t.inUse = true
+		settled = append(settled, t)
+	}
+	for _, t := range m.state.Parked {
+		if slices.Contains(tasks, t.Task) && !m.busy[t.Task] {
+			parked = append(parked, t)
 		}
 	}
 	m.mu.Unlock()
 	var errs []error
 	for _, t := range settled {
-		var with bool
-		task := t.Task
-		if t.inUse {
-			with, err = m.freeTree(ctx, t, also)
-		} else {
-			with, err = m.deleteTaskBranch(ctx, task, t.Commit, also)
-		}
-		if errs, did, also = append(errs, err), did || with, nil; err == nil {
+		with, err := m.freeTree(ctx, t, also)
+		errs, did, also = append(errs, err), did || with, nil
+	}
+	for _, t := range parked {
+		_, err := m.deleteTaskBranch(ctx, t.Task, t.Done, nil)
+		if err == nil {
 			m.mu.Lock()
-			m.dropWork(task)
+			m.unpark(t.Task)
 			m.mu.Unlock()
 		}
+		errs = append(errs, err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -302,7 +280,7 @@ func (m *Manager) freeTree(ctx context.Context, held *tree, also []string) (did 
 		detach = append(detach, "update worktrees/"+filepath.Base(t.Admin)+"/HEAD "+t.Base)
 	}
 	if err == nil {
-		did, err = m.deleteTaskBranch(ctx, t.Task, t.Commit, also, detach...)
+		did, err = m.deleteTaskBranch(ctx, t.Task, t.Done, also, detach...)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -315,7 +293,7 @@ func (m *Manager) freeTree(ctx context.Context, held *tree, also []string) (did 
 	return did, err
 }
 
-// deleteTaskBranch removes the branch of a settled task, whose last commit is done. Other refs contain its
+// deleteTaskBranch removes the branch of a settled task, whose commit is done, if it has one. Other refs contain its
 // commits. detach has further commands of the same transaction, and so has also unless that fails. It reports whether
 // it executed also.
 func (m *Manager) deleteTaskBranch(ctx context.Context, task, done string, also []string,
@@ -362,8 +340,10 @@ func (m *Manager) Reopen(ctx context.Context, task string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if work := m.workOf(task); work != nil {
-		work.Stale = true
+	for _, t := range slices.Concat(m.state.Trees, m.state.Parked) {
+		if t.Task == task {
+			t.Stale = true
+		}
 	}
 	return m.save()
 }
@@ -397,18 +377,6 @@ func (m *Manager) reopenTrees(ctx context.Context) error {
 			t.Admin, t.Used = "", false
 		} else if err != nil {
 			return err
-		}
-	}
-	for _, t := range m.unsettled() {
-		own := *t
-		switch {
-		case m.workOf(t.Task) != nil:
-		case t.Used || t.Done != "": // its attempt ended with its wavex
-			if err := m.releaseTree(ctx, &own, t.Done); err != nil {
-				m.warn(err)
-			}
-		default:
-			t.Task = ""
 		}
 	}
 	if err := m.moveTip(ctx); err != nil {

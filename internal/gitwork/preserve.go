@@ -17,8 +17,7 @@ import (
 // does not judge the work.
 
 // preserveTree makes everything in a worktree reachable: the commit that its HEAD is on, and the
-// uncommitted changes. It returns the newest of those commits, or "" if there is nothing to keep. The worktree and its
-// index do not change, except that a repository in it becomes plain files.
+// uncommitted changes. It returns the newest of those commits, or "" if there is nothing to keep.
 func (m *Manager) preserveTree(ctx context.Context, t *tree) (string, error) {
 	if !t.Used || t.Admin == "" {
 		return "", nil
@@ -40,19 +39,26 @@ func (m *Manager) preserveTree(ctx context.Context, t *tree) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	files, err := m.writeTree(ctx, t)
+	if err := clearOperations(t); err != nil {
+		return "", err
+	}
+	diff, err := m.stageAll(ctx, t)
 	if err != nil {
 		return left, fmt.Errorf("keeping what is in %s: %w", m.treePathOf(t), err)
+	}
+	if nested := nestedRepos(diff); len(nested) > 0 {
+		if err := m.flattenNested(ctx, t, nested); err != nil {
+			return left, err
+		}
+	}
+	files, err := g.output(ctx, "write-tree")
+	if err != nil {
+		return left, err
 	}
 	parent := cmp.Or(now.head, t.Base)
 	before, err := g.output(ctx, "rev-parse", parent+"^{tree}")
 	if err != nil || files == before {
 		return left, err
-	}
-	if t.Commit != "" {
-		if last, err := g.output(ctx, "rev-parse", t.Commit+"^{tree}"); err == nil && files == last {
-			return t.Commit, nil
-		}
 	}
 	text := commitMessage("Left by task "+t.Task, m.opts.Run, t.Task)
 	id, err := g.outputOf(ctx, text, "commit-tree", "-p", parent, files)
@@ -60,28 +66,6 @@ func (m *Manager) preserveTree(ctx context.Context, t *tree) (string, error) {
 		return left, err
 	}
 	return id, g.updateRefs(ctx, preservedRef(m.opts.Run, t.Task, id), id)
-}
-
-// writeTree stores the files of a worktree that git does not ignore and returns git's id of them.
-func (m *Manager) writeTree(ctx context.Context, t *tree) (string, error) {
-	g, done, err := m.gitIn(t).emptyIndex("")
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	if err := copyIndex(filepath.Join(t.Admin, "index"), g.indexPath()); err != nil {
-		return "", err
-	}
-	diff, err := m.stageAll(ctx, g, t.Base)
-	if err != nil {
-		return "", err
-	}
-	if nested := nestedRepos(diff); len(nested) > 0 {
-		if err := m.flattenNested(ctx, g, t.Base, nested); err != nil {
-			return "", err
-		}
-	}
-	return g.output(ctx, "write-tree")
 }
 
 // isUnchanged reports whether a worktree has the files of its HEAD, except shares. It returns false if git cannot tell:
@@ -92,7 +76,7 @@ func (m *Manager) isUnchanged(now status) bool {
 }
 
 // isOwnCommit reports whether a commit is one of wavex's own, which other refs contain.
-func (m *Manager) isOwnCommit(t *tree, id string) bool { return id == t.Base || id == t.Commit }
+func (m *Manager) isOwnCommit(t *tree, id string) bool { return id == t.Base || id == t.Done }
 
 // preserveHead makes the commit of the worktree's HEAD reachable, unless it is one of wavex's own. It returns the
 // commit then.
@@ -115,19 +99,20 @@ func (m *Manager) preserveTaskCommit(ctx context.Context, task string) error {
 
 // flattenNested turns repositories inside a worktree into plain files, and keeps each repository beside
 // it. Git would store only the id of its commit.
-func (m *Manager) flattenNested(ctx context.Context, g git, base string, nested []string) error {
+func (m *Manager) flattenNested(ctx context.Context, t *tree, nested []string) error {
+	path := m.treePathOf(t)
 	for _, n := range nested {
-		dot := filepath.Join(g.dir, filepath.FromSlash(n), ".git")
+		dot := filepath.Join(path, filepath.FromSlash(n), ".git")
 		if _, err := os.Lstat(dot); err == nil {
-			if err := safefile.Rename(dot, unusedName(g.dir+".git")); err != nil {
+			if err := safefile.Rename(dot, unusedName(path+".git")); err != nil {
 				return err
 			}
 		}
-		if err := g.run(ctx, "rm", "-q", "-f", "-r", "--cached", "--ignore-unmatch", "--", n); err != nil {
+		if err := m.gitIn(t).run(ctx, "rm", "-q", "-f", "-r", "--cached", "--ignore-unmatch", "--", n); err != nil {
 			return err
 		}
 	}
-	_, err := m.stageAll(ctx, g, base)
+	_, err := m.stageAll(ctx, t)
 	return err
 }
 

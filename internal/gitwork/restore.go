@@ -18,7 +18,7 @@ func (m *Manager) restore(ctx context.Context) error {
 	for _, w := range m.state.Waves {
 		maps.Copy(last, w.Tasks)
 	}
-	for _, t := range m.unsettled() {
+	for _, t := range slices.Concat(m.state.Trees, m.state.Parked) {
 		if t.Done != "" {
 			delete(last, t.Task)
 		}
@@ -69,12 +69,12 @@ func (m *Manager) lostCommit(id string) error {
 // without changes is in no bundle, which may still have the work of an earlier one.
 func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]string) error {
 	var pairs []string
-	for _, t := range m.unsettled() {
+	for _, t := range slices.Concat(m.state.Trees, m.state.Parked) {
 		id := t.Done
 		if id == noWork {
 			id = t.Base
 		}
-		if ref := taskRef(m.opts.Run, t.Task); t.Done != "" && present[ref] != id {
+		if ref := taskRef(m.opts.Run, t.Task); t.Task != "" && t.Done != "" && present[ref] != id {
 			pairs = append(pairs, ref, id)
 		}
 	}
@@ -154,11 +154,11 @@ func (m *Manager) neededCommits() []string {
 	if n := len(m.state.Waves); n > 0 && m.state.Waves[n-1].Result.Commit != "" {
 		ids = append(ids, m.state.Waves[n-1].Result.Commit)
 	}
-	for _, t := range m.unsettled() {
+	for _, t := range slices.Concat(m.state.Trees, m.state.Parked) {
 		if t.Done != "" && t.Done != noWork {
 			ids = append(ids, t.Done)
 		}
-		if t.Base != "" {
+		if t.Used {
 			ids = append(ids, t.Base)
 		}
 	}

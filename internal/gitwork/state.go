@@ -31,7 +31,7 @@ type savedState struct {
 	Forward  *forward           `json:"forward,omitempty"` // the fast-forward under way
 	CutOff   time.Time          `json:"cut_off,omitzero"`  // that of a session before, of which a lock may be left
 	Trees    []*tree            `json:"trees,omitempty"`
-	Work     []*tree            `json:"parked,omitempty"` // of unsettled tasks, when their last attempts had ended
+	Parked   []*tree            `json:"parked,omitempty"` // of tasks whose worktree another task has taken over
 	Waves    []savedIntegration `json:"waves,omitempty"`
 }
 

@@ -26,21 +26,20 @@ type tree struct {
 	ID   int    `json:"id"`
 	Task string `json:"task,omitempty"` // its task; "": free
 	Base string `json:"base,omitempty"` // the commit that the task began on
+	Done string `json:"done,omitempty"` // the task's commit, "none" for a success without work; "": not verified
 	// Used means that it may have been changed since its last reset.
 	Used  bool   `json:"used,omitempty"`
+	Stale bool   `json:"stale,omitempty"`  // the next attempt begins on the tip, even if it continues a session
 	Setup string `json:"set_up,omitempty"` // the setup that ran last, see setupOf
 	// Integrates means that no agent worked in it: beside what Setup made, ignored files of agents would stay.
 	Integrates bool   `json:"integrates,omitempty"`
 	Admin      string `json:"admin,omitempty"` // its folder in the repository
-	// Commit has the files with which the last attempt of its task ended; "": not known.
+	// Commit has the contents of the worktree of a task that does without one; see park.go.
 	Commit string `json:"commit,omitempty"`
-	// Only of a record, see work.go: the task's commit, "none" for a success without work, "" for unfinished work.
-	Done string `json:"done,omitempty"`
-	// Only of a record: the next attempt begins on the tip, even if it continues a session.
-	Stale bool `json:"stale,omitempty"`
 
-	judged string // git's id of the files with which the last attempt ended, before hooks changed them
-	inUse  bool   // an attempt works in it, or wavex changes it
+	judged  string // git's id of the files with which the last attempt ended, before hooks changed them
+	inUse   bool   // an attempt works in it, or wavex changes it
+	settled bool   // its task was settled while another task took it over
 }
 
 // errTreeGone means that a worktree's directory does not exist any more.
@@ -335,9 +334,10 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 	return m.runSetup(ctx, t)
 }
 
-// stageAll adds everything in a worktree that git does not ignore to the index of g, and returns the changes since
-// base, the commit that the task began on.
-func (m *Manager) stageAll(ctx context.Context, g git, base string) ([]change, error) {
+// stageAll adds everything in a worktree that git does not ignore to its index, and returns the
+// changes since the commit that the task began on.
+func (m *Manager) stageAll(ctx context.Context, t *tree) ([]change, error) {
+	g := m.gitIn(t)
 	add := addSparse
 	if slices.Compare(m.checkout.version[:], []int{2, 34}) < 0 {
 		add = add[:2]
@@ -345,7 +345,7 @@ func (m *Manager) stageAll(ctx context.Context, g git, base string) ([]change, e
 	if err := g.run(ctx, slices.Concat(add, []string{"--", "."})...); err != nil {
 		return nil, err
 	}
-	all, err := g.rawDiff(ctx, "diff-index", "--cached", base)
+	all, err := g.rawDiff(ctx, "diff-index", "--cached", t.Base)
 	if err != nil {
 		return nil, err
 	}

@@ -227,7 +227,7 @@ func (m *Manager) integrationTree(ctx context.Context, commit string) (of *tree,
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.endMaking(held)
-		t.inUse = inUse
+		t.inUse, t.settled = inUse, held.settled
 		*held = t
 		m.freed.Broadcast()
 		return m.save()

@@ -76,7 +76,7 @@ func (l *handOn) live() {
 	}
 	l.integrate()
 	equal(t, "wavex/r1", l.r.tree("wavex/r1"), l.tip)
-	equal(t, "work", len(l.m.state.Work), 0)
+	equal(t, "parked", len(l.m.state.Parked), 0)
 	equal(t, "branches of tasks", l.r.git("branch", "--list", "wavex/r1.tasks/*"), "")
 	reachable := l.r.git("rev-list", "--objects", "--all")
 	for content := range l.all {
@@ -272,7 +272,7 @@ func TestTakenOverWhileItGoesOn(t *testing.T) {
 		both.Go(func() error { return useBriefly(t, m, y, false) })
 		for taken := false; !taken; runtime.Gosched() {
 			m.mu.Lock()
-			taken = m.workOf(x) != nil
+			taken = m.parkedTree(x) != nil
 			m.mu.Unlock()
 		}
 		both.Go(func() error { return useBriefly(t, m, x, true) })
@@ -292,7 +292,7 @@ func TestTakenOverWhileItGoesOn(t *testing.T) {
 func useBriefly(t *testing.T, m *Manager, task string, goOn bool) error {
 	own, _, err := m.acquireTree(t.Context(), task, goOn)
 	if err == nil {
-		err = m.releaseTree(t.Context(), own, "")
+		err = m.releaseTree(own, "")
 	}
 	if err != nil {
 		return fmt.Errorf("task %s: %w", task, err)
@@ -310,8 +310,8 @@ func TestHandOnWithoutDelete(t *testing.T) {
 	res := r.ask(m, runner.Request{Task: "x", Attempt: 1}, fails)
 	equal(t, "attempt", res.Outcome, runner.Wrong)
 	r.git("update-ref", "refs/wavex/r1.kept/x", "HEAD") // in the way of the branch's commit
-	held := m.treeByID(m.workOf("x").ID)
-	m.dropWork("x") // it was settled
+	held := m.lastTree("x")
+	held.settled = true
 	own := *held
 	if err := m.takeOver(t.Context(), held, &own, "y"); err == nil {
 		t.Error("there is no error")
@@ -320,41 +320,4 @@ func TestHandOnWithoutDelete(t *testing.T) {
 	if _, err := os.Lstat(m.treePathOf(held)); err != nil || own.ID != held.ID {
 		t.Errorf("worktree %d, which was %d: %v", held.ID, own.ID, err)
 	}
-}
-
-// The work of an attempt that did not succeed is a commit when the attempt has ended, and when the next session begins
-// if its wavex was killed. The worktree and its index stay as the agent left them.
-func TestUnfinishedWorkIsACommit(t *testing.T) {
-	t.Parallel()
-	r := newRepo(t, files{"a": "1\n"})
-	m, err := Open(t.Context(), r.options("r1"))
-	must(t, err)
-	kept := func(task string) (all []string) {
-		return splitLines(r.git("for-each-ref", "--format=%(refname)", "refs/wavex/r1.kept/"+task+"/"))
-	}
-	dir := ""
-	r.ask(m, runner.Request{Task: "x", Attempt: 1}, func(in string, _ runner.Request) error {
-		dir = in
-		r.write(in, files{"staged": "1\n", "half": "1\n"})
-		r.gitIn(in, "add", "staged")
-		return errors.New("not yet")
-	})
-	if all := kept("x"); len(all) != 1 {
-		t.Fatalf("kept: %v", all)
-	}
-	equal(t, "files", r.tree(kept("x")[0]), files{"a": "1\n", "staged": "1\n", "half": "1\n"})
-	equal(t, "status", r.gitIn(dir, "status", "--porcelain"), "A  staged\n?? half")
-	own, _, err := m.acquireTree(t.Context(), "y", false)
-	must(t, err)
-	r.write(m.treePathOf(own), files{"cut": "1\n"})
-	must(t, m.Close(t.Context())) // the attempt at y does not end
-	again := r.open(r.options("r1"))
-	if all := kept("y"); len(all) != 1 || r.tree(all[0])["cut"] != "1\n" {
-		t.Errorf("kept of the attempt that was cut: %v", all)
-	}
-	r.ask(again, runner.Request{Task: "x", Attempt: 2, Resume: true}, func(in string, _ runner.Request) error {
-		equal(t, "files", r.content(in), files{"a": "1\n", "staged": "1\n", "half": "1\n"})
-		return errors.New("not yet")
-	})
-	equal(t, "commits of the same files", len(kept("x")), 1)
 }
