@@ -255,9 +255,7 @@ func (s *State) grow(before int) {
 		s.enqueue(i)
 	}
 	s.takeEarlier(fresh)
-	for i := before; i < len(p.Tasks); i++ {
-		s.blockBehindFailed(i)
-	}
+	s.blockBehindFailed(slices.Concat(s.Plan.TasksByWave()...)...)
 	s.Criteria = append(s.Criteria, criteriaOf(p, before)...)
 	s.Wave = 0 // the new wave may come before the open one
 }

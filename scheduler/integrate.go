@@ -198,9 +198,7 @@ func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 	if len(b.Reopened) > 0 {
 		s.resetFrontier() // dependents that run go on; those that are pending wait again
 		clear(s.queue.finishedFront)
-		for i := range s.Tasks {
-			s.blockBehindFailed(i)
-		}
+		s.blockBehindFailed(slices.Concat(s.Plan.TasksByWave()...)...)
 	}
 }
 

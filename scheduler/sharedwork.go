@@ -127,10 +127,12 @@ func (s *State) markCheckedTogether(b event.IntegrationEnded) {
 	}
 }
 
-// blockBehindFailed blocks a task that waits, if it waits for a failed one.
-func (s *State) blockBehindFailed(i int) {
-	if cause, ok := s.failedBlocker(i); ok && s.canBlock(i) {
-		s.block(cause, []string{s.Plan.Tasks[i].ID})
+// blockBehindFailed blocks those of the tasks that wait for a failed one. Each comes after its blockers.
+func (s *State) blockBehindFailed(tasks ...int) {
+	for _, i := range tasks {
+		if cause, ok := s.failedBlocker(i); ok && s.canBlock(i) {
+			s.block(cause, []string{s.Plan.Tasks[i].ID})
+		}
 	}
 }
 

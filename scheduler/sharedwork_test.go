@@ -291,8 +291,12 @@ func TestReopenedBehindStandingWork(t *testing.T) {
 	t.Parallel()
 	look := func(id string, by ...string) string { return checked(id, fmt.Sprintf(`"look %s"`, id), by...) }
 	tasks := []string{look("a"), look("b", "a"), look("c", "b"), look("d", "c"), look("slow")}
-	for range 2 {
-		b := sharing(t, event.Eager, &fakeVerifier{red: map[string]int{"a": 1, "c": 1}}, []string{"b", "c"}, tasks...)
+	for k := range 4 {
+		red, want := map[string]int{"a": 1, "c": 1}, event.Counts{Completed: 3, Failed: 1, Blocked: 1} // b, d and slow stand
+		if k > 1 {
+			red["d"], want = 1, event.Counts{Completed: 2, Failed: 1, Blocked: 2}
+		}
+		b := sharing(t, event.Eager, &fakeVerifier{red: red}, []string{"b", "c"}, tasks...)
 		c := b.StartEvent.(event.RunStarted)
 		c.Config.MaxRetries = 1
 		b.StartEvent = c
@@ -305,7 +309,6 @@ func TestReopenedBehindStandingWork(t *testing.T) {
 			}
 		})}
 		end := b.run(t)
-		want := event.Counts{Completed: 3, Failed: 1, Blocked: 1} // b, d and slow stand
 		if i, _ := b.State.Index("c"); end.Tasks != want || b.State.Tasks[i].RootCause != "a" {
 			t.Errorf("ended as %+v after\n%s", end, strings.Join(steps(b.journal), "\n"))
 		}
