@@ -544,6 +544,7 @@ func TestSweepBesideStarts(t *testing.T) {
 	defer cancel()
 	argv := self(t, "sweepstarts", fmt.Sprintf("starts-%d", os.Getpid()), filepath.Join(t.TempDir(), "lock"))
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.WaitDelay = testTimeout / 10 // a stopped child keeps its output open
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -185,6 +186,14 @@ type search struct {
 	latest int                           // lastPid at the last scan
 }
 
+// forkOnce makes the one fork that os makes without syscall.ForkLock: its first look at a process tries CLONE_PIDFD
+// (checkPidfd, Go 1.26). That child has the limit of a process that is being started meanwhile.
+var forkOnce = sync.OnceFunc(func() {
+	if p, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = p.Release() // it never fails on Linux
+	}
+})
+
 // scan stops and returns the live processes that are found, except this process and its ancestors: wavex may run
 // inside an attempt and must not kill these even if they carry the mark. unsure reports whether there are others whose
 // marks cannot be read yet. It stops each match at once, because in a chain of processes that live for a millisecond
@@ -194,6 +203,7 @@ type search struct {
 // This process forks nothing meanwhile. Until a new child has begun its exec, the thread that forked it waits in the
 // kernel, and Go's runtime waits for that thread: if scan stopped such a child, this process would hang.
 func (s *search) scan() (out []stat, unsure bool) {
+	forkOnce()
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	last := lastPid()
