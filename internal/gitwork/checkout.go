@@ -35,8 +35,7 @@ type checkout struct {
 	branch     string   // refs/heads/...; "" when detached
 	dirty      []string // uncommitted paths
 	untracked  []string // those that git does not track
-	submodules []submodule
-	inProgress string // operation in progress: "merge", "rebase"
+	inProgress string   // operation in progress: "merge", "rebase"
 }
 
 // findCheckout finds the repository of a project. It returns an *Error if there is none that wavex can use.

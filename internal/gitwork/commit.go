@@ -55,9 +55,6 @@ func (m *Manager) commit(ctx context.Context, t *tree, req runner.Request, chang
 	if err := clearOperations(t); err != nil {
 		return "", err
 	}
-	if err := m.checkSubmodules(ctx, g); err != nil {
-		return "", err
-	}
 	t.judged = "" // the worktree may have been that of another attempt
 	diff, err := m.stageAll(ctx, t)
 	if err != nil {

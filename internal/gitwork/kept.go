@@ -31,11 +31,11 @@ func (m *Manager) isLarge() bool {
 	return err == nil && info.Size() >= largeIndex
 }
 
-// keepsTrees reports whether the worktrees of the run stay for the next one. Submodules know the path of theirs, and a
-// sparse checkout has files of its own.
+// keepsTrees reports whether the worktrees of the run stay for the next one. A sparse
+// checkout has files of its own.
 func (m *Manager) keepsTrees() bool {
 	free, _, known := exhaustion.DiskFree(string(m.opts.Loop))
-	return m.isLarge() && len(m.checkout.submodules) == 0 && !isTrue(m.settings.value("core.sparsecheckout")) &&
+	return m.isLarge() && !isTrue(m.settings.value("core.sparsecheckout")) &&
 		(!known || free > m.opts.SpareDisk)
 }
 
@@ -66,7 +66,7 @@ func (m *Manager) keepTrees(ctx context.Context) error {
 		if t.Task == "" && t.Admin != "" {
 			room--
 		}
-		return t.Task == "" && (t.Admin == "" || room < 0)
+		return t.Task == "" && (t.Admin == "" || room < 0 || t.hasModules())
 	})
 }
 

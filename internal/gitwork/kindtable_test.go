@@ -210,8 +210,8 @@ var contentKinds = []kind{
 		r.commit(files{".gitattributes": "NEWS merge=union\n", "NEWS": "old\n"})
 	}, edit: func(r *repo, dir, task string) { r.write(dir, files{"NEWS": "old\n" + task + "\n"}) },
 		check: exact(files{"NEWS": "old\nx\ny\n"})},
-	{name: "submodules, checked out", note: "worktrees have them, from your clones; a task that changes one is wrong",
-		shared: true, says: "there are submodules", make: func(r *repo) {
+	{name: "submodules, checked out", note: "worktrees would not have them",
+		shared: true, refuse: Submodules, says: "submodules are checked out", make: func(r *repo) {
 			lib := newRepo(r.t, files{"l": "1\n"})
 			r.git("submodule", "add", "-q", lib.dir, "lib")
 			r.commit(nil)

@@ -275,13 +275,17 @@ func (m *Manager) checkWorktreeMode(ctx context.Context) (why string, err error)
 	if err := m.prepareRepo(ctx); err != nil {
 		return "", err
 	}
+	if modules, err := m.g.submodules(ctx); err != nil {
+		return "", err
+	} else if len(modules) > 0 {
+		return "", &Error{Submodules, "submodules are checked out, which worktrees would not have: " + firstFew(modules),
+			"run with --isolation shared"}
+	}
 	switch {
 	case m.checkout.inProgress != "":
 		return "a " + m.checkout.inProgress + " is under way in the checkout", nil
 	case len(m.checkout.dirty) > 0:
 		return "there are uncommitted changes, which worktrees do not have: " + firstFew(m.checkout.dirty), nil
-	case len(m.checkout.submodules) > 0:
-		return "there are submodules, and in worktrees tasks cannot change them: " + m.checkout.submodulePaths(), nil
 	}
 	if why, err := m.findIgnoredWork(ctx); why != "" || err != nil {
 		return why, err
@@ -303,10 +307,6 @@ func (m *Manager) prepareRepo(ctx context.Context) error {
 		if err := m.checkShare(ctx, s); err != nil {
 			return err
 		}
-	}
-	var err error
-	if m.checkout.submodules, err = m.g.submodules(ctx); err != nil {
-		return err
 	}
 	if err := m.findName(ctx); err != nil {
 		return err

@@ -151,6 +151,7 @@ const (
 	BadFilter   = "filter"   // a filter that files need fails
 	NoCheckout  = "checkout" // git cannot make a worktree
 	HookRefuses = "hook"     // a hook refuses a commit that no attempt can make better
+	Submodules  = "modules"  // submodules are checked out
 	NotSigned   = "unsigned" // the user's commits are signed, and those of the run are not
 )
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"wavex/internal/safefile"
@@ -136,8 +135,7 @@ func (m *Manager) moveTree(ctx context.Context, t *tree, id int) error {
 			return err
 		}
 	}
-	// Submodules know the path of their worktree.
-	if _, err := os.Lstat(filepath.Join(t.Admin, "modules")); err == nil {
+	if t.hasModules() {
 		t.Admin = ""
 		return m.lockAndRemoveTree(ctx, from)
 	}

@@ -30,7 +30,7 @@ func (g git) inRepository(dir string) (git, string) {
 	return g.withEnv(commonDir + "=" + repository), repository
 }
 
-// inAny returns a copy of g that finds its repository, for commands in submodules and for hooks that do so.
+// inAny returns a copy of g that finds its repository, for hooks that do so.
 func (g git) inAny() git {
 	g.env = slices.DeleteFunc(slices.Clone(g.env), func(e string) bool { return strings.HasPrefix(e, commonDir+"=") })
 	return g

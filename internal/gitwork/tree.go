@@ -276,6 +276,12 @@ func clearOperations(t *tree) error {
 // resetTree resets a worktree to a commit, on a branch or, with ref "", detached. It removes all
 // changes and untracked files except those that Setup made. The caller must have kept the contents.
 func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) error {
+	if t.hasModules() && m.opts.Setup.Run == "" { // an agent's, which git does not clean
+		if err := m.lockAndRemoveTree(ctx, m.treePathOf(t)); err != nil {
+			return err
+		}
+		t.Admin = ""
+	}
 	err := errTreeGone
 	if t.Admin != "" {
 		err = m.repairTree(ctx, t)
@@ -294,11 +300,6 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 	}
 	if err := clearOperations(t); err != nil {
 		return err
-	}
-	if !added {
-		if err := m.removeSubmodules(t); err != nil {
-			return err
-		}
 	}
 	args := []string{"-c", "checkout.workers=0", "checkout", "-q", "-f", "--ignore-other-worktrees"}
 	if ref == "" {
@@ -323,9 +324,6 @@ func (m *Manager) resetTree(ctx context.Context, t *tree, ref, commit string) er
 		if err := g.run(ctx, clean...); err != nil {
 			return err
 		}
-	}
-	if err := m.addSubmodules(ctx, t); err != nil {
-		return err
 	}
 	if err := m.addShares(ctx, t); err != nil {
 		return err
