@@ -119,9 +119,10 @@ type Carried struct {
 }
 
 // RestoreCarried writes the files that the run changed, as the last checkpoint in .loop has them. It returns nil if
-// there is none. It does not replace files that differ from the commit that the run began on, nor the file of the plan,
-// whose absolute path is plan. An *Error says that the repository lacks that commit, or that a bundle is broken.
-func (p *Checkpoints) RestoreCarried(ctx context.Context, plan string) (*Carried, error) {
+// there is none, or if ranHere and this clone has it. It does not replace files that differ from the commit that the
+// run began on, nor the file of the plan, whose absolute path is plan. An *Error says that the repository lacks that
+// commit, or that a bundle is broken.
+func (p *Checkpoints) RestoreCarried(ctx context.Context, plan string, ranHere bool) (*Carried, error) {
 	if len(p.bundles.files) == 0 {
 		return nil, nil
 	}
@@ -129,13 +130,17 @@ func (p *Checkpoints) RestoreCarried(ctx context.Context, plan string) (*Carried
 	if err != nil {
 		return nil, err
 	}
+	refs := p.bundles.refs()
+	if ranHere && !missing[refs[carryRef(p.run)]] {
+		return nil, nil
+	}
 	if p.base == "" || missing[p.base] {
 		return nil, p.g.missingBase(ctx, p.base, p.run)
 	}
 	if err := p.g.updateRefs(ctx, checkpointPrefix(p.run)+"base", p.base); err != nil { // git wants it reachable
 		return nil, err
 	}
-	if err := p.bundles.restore(ctx, p.g, p.bundles.refs(), missing, nil); err != nil {
+	if err := p.bundles.restore(ctx, p.g, refs, missing, nil); err != nil {
 		return nil, err
 	}
 	return p.writeCarried(ctx, plan)

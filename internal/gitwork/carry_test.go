@@ -64,7 +64,7 @@ func TestCarry(t *testing.T) {
 	}
 	to.write(to.dir, files{"theirs": "others\n", "other": "1\n"})
 	status := to.git("status", "--porcelain", "--", "other")
-	got, err := to.carrying(base).RestoreCarried(t.Context(), filepath.Join(to.dir, "plan.json"))
+	got, err := to.carrying(base).RestoreCarried(t.Context(), filepath.Join(to.dir, "plan.json"), false)
 	must(t, err)
 	if got.Files != 5 || !got.Plan || !slices.Equal(got.Differ, []string{"theirs"}) {
 		t.Errorf("%+v", got)
@@ -89,6 +89,34 @@ func TestCarry(t *testing.T) {
 	equal(t, "bundles", len(to.carrying(base).bundles.files), 3)
 }
 
+// A run that comes back to an earlier clone brings its files there. Until then they are not replaced in .loop.
+func TestCarryBack(t *testing.T) {
+	t.Parallel()
+	from, to, base := carriedRun(t)
+	p := to.carrying(base)
+	_, err := p.RestoreCarried(t.Context(), "", false)
+	must(t, err)
+	to.write(to.dir, files{"second": "1\n"})
+	must(t, p.Carry(t.Context()))
+	must(t, os.RemoveAll(string(loop.In(from.dir))))
+	copyAll(t, string(loop.In(from.dir)), string(loop.In(to.dir)))
+	if err := from.carrying(base).Carry(t.Context()); err == nil || !strings.Contains(err.Error(), "no longer saved") {
+		t.Errorf("before they are restored: %v", err)
+	}
+	p = from.carrying(base)
+	got, err := p.RestoreCarried(t.Context(), "", true)
+	must(t, err)
+	text, err := os.ReadFile(filepath.Join(from.dir, "second"))
+	if err != nil || string(text) != "1\n" || got == nil {
+		t.Errorf("%+v, %q, %v", got, text, err)
+	}
+	must(t, p.Carry(t.Context()))
+	got, err = from.carrying(base).RestoreCarried(t.Context(), "", true)
+	if got != nil || err != nil {
+		t.Errorf("in the clone that has it: %+v, %v", got, err)
+	}
+}
+
 // Without the commit that the run began on, nothing is restored, and the error says so.
 func TestCarryWithoutTheBase(t *testing.T) {
 	t.Parallel()
@@ -97,13 +125,13 @@ func TestCarryWithoutTheBase(t *testing.T) {
 	to := &repo{t: t, dir: filepath.Join(t.TempDir(), "clone"), env: from.env}
 	from.git("clone", "-q", "--depth", "1", "file://"+from.dir, to.dir)
 	copyAll(t, string(loop.In(to.dir)), string(loop.In(from.dir)))
-	_, err := to.carrying(base).RestoreCarried(t.Context(), "")
+	_, err := to.carrying(base).RestoreCarried(t.Context(), "", false)
 	problem(t, err, NoCommits)
 	if err == nil || !strings.Contains(err.Error(), "fetch-depth: 0") {
 		t.Errorf("it says %v", err)
 	}
 	p := newRepo(t, files{"a": "1\n"}).carrying(base)
-	if got, err := p.RestoreCarried(t.Context(), ""); got != nil || err != nil {
+	if got, err := p.RestoreCarried(t.Context(), "", false); got != nil || err != nil {
 		t.Errorf("without bundles: %+v, %v", got, err)
 	}
 }

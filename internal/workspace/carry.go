@@ -12,10 +12,10 @@ import (
 
 // This file restores the files of a shared directory from .loop in a fresh clone.
 
-// RestoreShared restores the files of a run in a shared directory, if this clone is not the one where it ran. base is
-// the commit that the run began on, and plan the absolute path of the plan's file, which is not restored. It says which
-// files it restored and which not. fresh reports that the directory may lack work of the run; it does so until the
-// first attempt here, since a session may end before it has looked at that work.
+// RestoreShared restores the files of a run in a shared directory, if this clone is not the last one where it ran. base
+// is the commit that the run began on, and plan the absolute path of the plan's file, which is not restored. It says
+// which files it restored and which not. fresh reports that the directory may lack work of the run; it does so until
+// the first attempt here, since a session may end before it has looked at that work.
 func (t *Workspace) RestoreShared(ctx context.Context, base, plan string, say func(string)) (fresh bool, err error) {
 	points, err := gitwork.OpenCheckpoints(ctx, t.config.Dir, t.config.Run, os.Environ())
 	var none *gitwork.Error
@@ -25,15 +25,16 @@ func (t *Workspace) RestoreShared(ctx context.Context, base, plan string, say fu
 	if err != nil {
 		return false, err
 	}
-	if has, err := points.RanHere(ctx); has || err != nil {
+	ran, err := points.RanHere(ctx)
+	if err != nil {
 		return false, err
 	}
 	if err := points.OpenBundles(t.config.Loop, base); err != nil {
-		return true, err
+		return !ran, err
 	}
-	got, err := points.RestoreCarried(ctx, plan)
+	got, err := points.RestoreCarried(ctx, plan, ran)
 	if err != nil || got == nil {
-		return true, err
+		return !ran, err
 	}
 	if got.Files > 0 {
 		say(fmt.Sprintf("the files of the run were not in this clone: %d restored from .loop", got.Files))
