@@ -24,10 +24,21 @@ type timedTask struct {
 	Estimate      struct {
 		Seconds float64 `json:"seconds"`
 	} `json:"estimate"`
-	Rehearse struct {
-		Duration string   `json:"duration"`
-		Runs     []string `json:"runs"`
-	} `json:"rehearse"`
+	Files    []writtenFile `json:"files,omitempty"`
+	Rehearse block         `json:"rehearse"`
+}
+
+type writtenFile struct {
+	Path   string `json:"path"`
+	Action string `json:"action"`
+}
+
+// block tells the stand-in what to do in a turn.
+type block struct {
+	Duration string   `json:"duration,omitempty"`
+	Runs     []string `json:"runs,omitempty"`
+	Outcome  string   `json:"outcome,omitempty"`
+	Attempts []block  `json:"attempts,omitempty"`
 }
 
 func newTimedTask(id string, seconds float64, blockedBy ...string) timedTask {
@@ -56,6 +67,27 @@ func randomTasks(seed uint64) (tasks []timedTask) {
 	return tasks
 }
 
+// failing returns tasks of twice the time, which declare their files. The first attempts at a quarter of them
+// do nothing, and half of these report it.
+func failing(seed uint64) []timedTask {
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	tasks := randomTasks(seed)
+	for i, t := range tasks {
+		tasks[i] = newTimedTask(t.ID, t.Estimate.Seconds*2, t.BlockedBy...)
+		t := &tasks[i]
+		t.Files = []writtenFile{{t.ID + ".txt", "create"}}
+		if p := rnd.Float64(); p < 0.25 {
+			runs := t.Rehearse.Runs
+			t.Rehearse.Runs = nil
+			t.Rehearse.Attempts = []block{{Outcome: "ok"}, {Runs: runs}}
+			if p < 0.125 {
+				t.Rehearse.Attempts[0].Outcome = "fail"
+			}
+		}
+	}
+	return tasks
+}
+
 // leastTime returns the time in seconds that no schedule of tasks can go below at -j4.
 func leastTime(tasks []timedTask) float64 {
 	ends, sum, longest := map[string]float64{}, 0.0, 0.0
@@ -64,8 +96,9 @@ func leastTime(tasks []timedTask) float64 {
 		for _, on := range t.BlockedBy {
 			begin = max(begin, ends[on])
 		}
-		ends[t.ID] = begin + t.Estimate.Seconds
-		sum, longest = sum+t.Estimate.Seconds, max(longest, ends[t.ID])
+		seconds := t.Estimate.Seconds * float64(max(1, len(t.Rehearse.Attempts)))
+		ends[t.ID] = begin + seconds
+		sum, longest = sum+seconds, max(longest, ends[t.ID])
 	}
 	return max(longest, sum/4)
 }
@@ -113,4 +146,25 @@ func eagerRatio(b *testing.B, wavex, isolation string, tasks []timedTask) float6
 	begin := time.Now()
 	run(wavex, "run", "plan.json", "--agent", "rehearse", "--review", "off", "--accept-assumptions", "--plain")
 	return time.Since(begin).Seconds() / leastTime(tasks)
+}
+
+// BenchmarkEagerFailures is BenchmarkEager for random plans in which attempts fail. A failure costs the time of its
+// attempt, also in the bound.
+func BenchmarkEagerFailures(b *testing.B) {
+	wavex, plans := wavexBinary(b), uint64(4)
+	if benchFlags.large {
+		plans = 24
+	}
+	for b.Loop() {
+		for isolation, bound := range map[string]float64{"shared": 1.12, "worktree": 1.10} {
+			var ratios []float64
+			sum := 0.0
+			for seed := range plans {
+				ratios = append(ratios, eagerRatio(b, wavex, isolation, failing(seed)))
+				sum += ratios[seed]
+			}
+			b.Logf("%s: %.3f, mean %.3f", isolation, ratios, sum/float64(plans))
+			checkBound(b, "eager with failures over the least time, "+isolation, median(ratios), bound)
+		}
+	}
 }

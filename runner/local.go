@@ -144,7 +144,7 @@ func (t *attempt) run(ctx context.Context) classification {
 	t.req.openChanged(&t.turn.Policy, before)
 	defer func() { before.saveFinalState(first, t) }()
 
-	v, w, err := t.work(ctx)
+	v, w, err := t.work(ctx, before)
 	if err != nil {
 		return classification{outcome: Interrupted, reason: "stopped while waiting for its turn: " + err.Error()}
 	}
@@ -153,6 +153,9 @@ func (t *attempt) run(ctx context.Context) classification {
 	}
 	w.vacuous, w.unmeasured = before.Vacuous, before.Unmeasured
 	t.compareTurn(ctx, before)
+	if v.outcome == Done && w.unfinished == "" {
+		t.directory.Leave(t.own, t.now)
+	}
 	if err := t.reportTurn(v, w.unfinished); err != nil {
 		return classification{outcome: Interrupted, reason: "stopped before the checks: " + err.Error()}
 	}
@@ -160,13 +163,13 @@ func (t *attempt) run(ctx context.Context) classification {
 }
 
 // work runs the command or the agent's turn. An error means that it did not begin.
-func (t *attempt) work(ctx context.Context) (v classification, w work, err error) {
+func (t *attempt) work(ctx context.Context, before baseline) (v classification, w work, err error) {
 	w.files = t.req.Files
 	if t.req.Turn != nil {
 		v, w.unfinished = t.adoptTurn()
 		return v, w, nil
 	}
-	end, err := t.directory.Edit(ctx)
+	end, err := t.directory.Edit(ctx, t.edited(ctx, before))
 	if err != nil {
 		return v, w, err
 	}
@@ -178,11 +181,11 @@ func (t *attempt) work(ctx context.Context) (v classification, w work, err error
 	return v, w, nil
 }
 
-// verify makes the checks at once. If they fail while others edit the directory, it makes them again when it is
-// quiet, and only that counts.
+// verify makes the checks at once. If they fail in a directory that others edit, it makes them again: at once if the
+// others have not changed a file yet, else when it is quiet. Only that counts, unless the agent reports failure.
 func (t *attempt) verify(ctx context.Context, before baseline, v classification, w work) (verdict classification) {
-	// A failure counts when it is seen twice. Beside others the second time is when the directory is quiet.
-	again := t.hooks.Directory == nil
+	// A failure counts when it is seen twice. Beside others the second time is later.
+	again := t.hooks.Directory == nil || w.unfinished != ""
 	judge := func() { verdict = t.judge(ctx, before, v, w, again) }
 	if (v.outcome != Done || len(t.req.Checks) == 0) && !t.hasMustNotChecks() {
 		judge()
@@ -201,20 +204,27 @@ func (t *attempt) verify(ctx context.Context, before baseline, v classification,
 			judge()
 		})
 	}
-	when := AtOnce
+	times := []CheckTime{AtOnce, Undisturbed, WhenQuiet}
 	if t.directory.ChangesFiles(t.req.Checks) {
-		when = WhenQuiet
+		times = []CheckTime{WhenQuiet, WhenQuiet}
 	}
-	alone, err := checkAt(when)
-	failed := v.outcome == Done && len(t.res.Checks) > 0 && !check.Passed(t.res.Checks)
+	alone, err := checkAt(times[0])
+	failed := v.outcome == Done && w.unfinished == "" && len(t.res.Checks) > 0 && !check.Passed(t.res.Checks)
 	if err == nil && t.hooks.Directory != nil && (failed || !alone && len(t.res.Violated) > 0) {
+		times = times[1:]
 		if again = !alone; alone {
-			t.red = t.failed
+			t.red, times = t.failed, times[len(times)-1:]
 		}
-		t.res.Violated, t.res.Checks, t.failed = nil, nil, nil
-		if err = context.Cause(ctx); err == nil {
+		for _, when := range times {
+			t.res.Violated, t.res.Checks, t.failed = nil, nil, nil
+			if err = context.Cause(ctx); err != nil {
+				break
+			}
 			t.compareTurn(ctx, before)
-			alone, err = checkAt(WhenQuiet)
+			if alone, err = checkAt(when); alone || err != nil {
+				alone = alone && (when == WhenQuiet || !check.Passed(t.res.Checks)) // agents may have undone an edit
+				break
+			}
 		}
 	}
 	switch {

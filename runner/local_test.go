@@ -126,17 +126,19 @@ func TestSignatureOfCheck(t *testing.T) {
 
 // busyDirectory is a directory in which others edit or not. It notes the times of checks.
 type busyDirectory struct {
-	busy    bool
-	writer  bool
-	refuse  error
-	before  func(nth int) // is called before the nth checks after the turn; may be nil
-	editing bool
-	edits   int
-	times   []runner.CheckTime
-	learned []bool
+	busy bool
+	// untouched reports that the others have changed no file, and meanwhile that they do so during the checks.
+	untouched, meanwhile bool
+	writer               bool
+	refuse               error
+	before               func(nth int) // is called before the nth checks after the turn; may be nil
+	editing              bool
+	edits                int
+	times                []runner.CheckTime
+	learned              []bool
 }
 
-func (d *busyDirectory) Edit(context.Context) (func(), error) {
+func (d *busyDirectory) Edit(context.Context, func(filetree.Tree) bool) (func(), error) {
 	d.editing, d.edits = d.refuse == nil, d.edits+1
 	return func() { d.editing = false }, d.refuse
 }
@@ -149,6 +151,8 @@ func (d *busyDirectory) Check(_ context.Context, when runner.CheckTime, run func
 		return false, nil
 	case when == runner.WhenQuiet && d.refuse != nil:
 		return false, d.refuse
+	case when == runner.Undisturbed && d.busy && !d.untouched && !d.meanwhile:
+		return false, nil
 	}
 	if when != runner.IfQuiet {
 		d.times = append(d.times, when)
@@ -157,8 +161,10 @@ func (d *busyDirectory) Check(_ context.Context, when runner.CheckTime, run func
 		}
 	}
 	run()
-	return when != runner.AtOnce || !d.busy, nil
+	return (when != runner.AtOnce || !d.busy) && (when != runner.Undisturbed || !d.meanwhile), nil
 }
+
+func (d *busyDirectory) Leave([]string, filetree.Tree) {}
 
 // since is the runner.Hooks.Files of the directory.
 func (d *busyDirectory) since() string {
@@ -180,10 +186,16 @@ func TestChecksInASharedDirectory(t *testing.T) {
 	once := []runner.CheckTime{runner.AtOnce}
 	quiet := []runner.CheckTime{runner.WhenQuiet}
 	both := []runner.CheckTime{runner.AtOnce, runner.WhenQuiet}
+	soon := []runner.CheckTime{runner.AtOnce, runner.Undisturbed}
+	all := []runner.CheckTime{runner.AtOnce, runner.Undisturbed, runner.WhenQuiet}
+	twice := []runner.CheckTime{runner.WhenQuiet, runner.WhenQuiet}
 	const stuck = runner.OverTurns
 	for name, tc := range map[string]struct {
 		busy, writer bool
 		files        bool // the task declares a file
+		gives        bool // the agent reports failure
+		untouched    bool // see busyDirectory
+		meanwhile    bool // see busyDirectory
 		unchecked    bool // it has no check
 		fail, fire   int  // number of times that the check fails and that the mustNot is true
 		turn         runner.Outcome
@@ -192,9 +204,16 @@ func TestChecksInASharedDirectory(t *testing.T) {
 		violated     int
 		times        []runner.CheckTime
 	}{
-		"quiet, passes":                  {want: runner.Done, times: once},
-		"quiet, fails":                   {fail: 2, want: runner.Wrong, times: both},
-		"quiet, flaky":                   {fail: 1, want: runner.Done, times: both},
+		"quiet, passes":            {want: runner.Done, times: once},
+		"quiet, fails":             {fail: 2, want: runner.Wrong, times: both},
+		"quiet, flaky":             {fail: 1, want: runner.Done, times: both},
+		"untouched, fails":         {busy: true, untouched: true, fail: 2, want: runner.Wrong, times: soon},
+		"untouched, flaky":         {busy: true, untouched: true, fail: 1, want: runner.Done, beside: true, times: soon},
+		"edited meanwhile, fails":  {busy: true, meanwhile: true, fail: 3, want: runner.Wrong, times: all},
+		"edited meanwhile, flaky":  {busy: true, meanwhile: true, fail: 2, want: runner.Done, times: all},
+		"busy, the agent gives up": {busy: true, gives: true, fail: 2, want: runner.Wrong, times: once},
+		"writer, fails": {busy: true, untouched: true, writer: true, fail: 2, want: runner.Wrong,
+			times: twice},
 		"quiet, mustNot":                 {fire: 2, want: runner.Done, violated: 1, times: once},
 		"busy, passes":                   {busy: true, want: runner.Done, beside: true, times: once},
 		"busy, passes later":             {busy: true, fail: 1, want: runner.Done, times: both},
@@ -212,9 +231,13 @@ func TestChecksInASharedDirectory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, agentFunc(func(runner.TurnRequest) runner.TurnResult {
-				return runner.TurnResult{Outcome: cmp.Or(tc.turn, runner.Done), Contained: true, Session: "s"}
+				end := runner.TurnResult{Outcome: cmp.Or(tc.turn, runner.Done), Contained: true, Session: "s"}
+				if tc.gives {
+					end.Text = "---LOOP_STATUS---\nEXIT_SIGNAL: false\n---END_STATUS---"
+				}
+				return end
 			}))
-			d := &busyDirectory{busy: tc.busy, writer: tc.writer}
+			d := &busyDirectory{busy: tc.busy, writer: tc.writer, untouched: tc.untouched, meanwhile: tc.meanwhile}
 			b.hooks.Directory = d
 			waited := false
 			b.Observe = func(o runner.Observation) { waited = waited || o.Kind == "waiting" }

@@ -11,6 +11,7 @@ import (
 
 	"wavex/internal/check"
 	"wavex/internal/filetree"
+	"wavex/internal/loop"
 	"wavex/internal/plan"
 )
 
@@ -42,6 +43,26 @@ func (t *attempt) list(ctx context.Context, before baseline) (tree filetree.Tree
 }
 
 func (t *attempt) compares() bool { return t.req.Trees != nil && t.req.Command == "" }
+
+// edited returns a function that reports whether the attempt, whose edits have not ended, may have changed a file: one
+// differs from before the work, and is not as another attempt left it, or may be new in a folder that git ignores.
+func (t *attempt) edited(ctx context.Context, before baseline) func(left filetree.Tree) bool {
+	begun := attempt{Local: t.Local, req: t.req, env: t.env, first: t.first}
+	return func(left filetree.Tree) bool {
+		probe := begun
+		if probe.first == nil || !probe.compares() {
+			return true
+		}
+		now, err := probe.list(ctx, before)
+		changes := probe.first.Changes(now)
+		maps.DeleteFunc(changes, func(file string, is filetree.State) bool {
+			was, known := left[file]
+			return known && was == is || Declares(probe.req.Trees.Own, file)
+		})
+		return err != nil || len(changes) > 0 || filetree.ChangedSince(probe.req.root(), now.Unread(),
+			filepath.Join(probe.req.LogDir, loop.PromptFile))
+	}
+}
 
 // sharedFiles identifies the files of a directory that attempts share, around checks. By them others know the results,
 // and which checks change files. "": they are not known, or an attempt edits them.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -69,6 +71,25 @@ func (l *Lister) State(path string, most int64) State {
 
 // parts has buffers: a new one for each file would cost a tenth of its reading.
 var parts = sync.Pool{New: func() any { return new(make([]byte, 64<<10)) }}
+
+// ChangedSince reports whether files or directories of root, or others in them, may have changed since the file at an
+// absolute path was written.
+func ChangedSince(root string, names []string, mark string) bool {
+	since, err := os.Lstat(mark)
+	visit := func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		st, err := d.Info()
+		if err == nil && !changeTime(st).Before(changeTime(since)) {
+			err = fs.ErrExist
+		}
+		return err
+	}
+	return err != nil || slices.ContainsFunc(names, func(name string) bool {
+		return filepath.WalkDir(filepath.Join(root, filepath.FromSlash(name)), visit) != nil
+	})
+}
 
 // stateOf reads a file, which must be regular.
 func stateOf(path string, st os.FileInfo) State {

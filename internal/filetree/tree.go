@@ -40,6 +40,16 @@ func (t Tree) Ignored() (out []string) {
 	return out
 }
 
+// Unread returns the directories and files in a tree whose contents are not read: ignored ones and other repositories.
+func (t Tree) Unread() (out []string) {
+	for name, state := range t {
+		if state == directory {
+			out = append(out, name)
+		}
+	}
+	return append(out, t.Ignored()...)
+}
+
 // isIgnored reports whether git ignores the file or directory.
 func (s State) isIgnored() bool { return strings.HasPrefix(string(s), string(ignoredState)) }
 

@@ -17,6 +17,7 @@ import (
 
 	"wavex/e2e/rig"
 	"wavex/internal/check"
+	"wavex/internal/filetree"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
@@ -208,7 +209,7 @@ type agent func(dir string, req runner.Request) error
 func (a agent) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	res := runner.Result{Outcome: runner.Done, Session: req.Session, Contained: true}
 	if hooks.Directory != nil {
-		end, err := hooks.Directory.Edit(ctx)
+		end, err := hooks.Directory.Edit(ctx, func(filetree.Tree) bool { return true })
 		if err != nil {
 			return runner.Result{Outcome: runner.Interrupted, Reason: err.Error()}
 		}

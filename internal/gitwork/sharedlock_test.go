@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"wavex/internal/filetree"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/runner"
@@ -96,17 +98,23 @@ func TestChecksBesideAgents(t *testing.T) {
 	nothing := func() {}
 	equal(t, "alone at once", check(runner.AtOnce, nothing), true)
 	equal(t, "alone if quiet", check(runner.IfQuiet, nothing), true)
-	end, err := d.Edit(t.Context())
+	equal(t, "undisturbed without agents", check(runner.Undisturbed, nothing), true)
+	edited := false
+	end, err := d.Edit(t.Context(), func(filetree.Tree) bool { return edited })
 	must(t, err)
+	equal(t, "undisturbed beside an agent", check(runner.Undisturbed, nothing), true)
+	equal(t, "undisturbed by an edit meanwhile", check(runner.Undisturbed, func() { edited = true }), false)
+	equal(t, "undisturbed by an edit", check(runner.Undisturbed, func() { t.Error("it ran") }), false)
+	edited = false
 	equal(t, "alone beside an agent", check(runner.AtOnce, nothing), false)
 	ran := false
 	equal(t, "alone if quiet, beside an agent", check(runner.IfQuiet, func() { ran = true }), false)
 	equal(t, "ran", ran, false)
 	equal(t, "alone beside the end of an agent", check(runner.AtOnce, end), false)
 	equal(t, "alone beside a short agent", check(runner.AtOnce, func() {
-		end, err := d.Edit(t.Context())
+		end, err := d.Edit(t.Context(), func(filetree.Tree) bool { return false })
 		must(t, err)
-		end()
+		equal(t, "undisturbed by the end of an agent", check(runner.Undisturbed, end), false)
 	}), false)
 
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("time is up"))
@@ -140,7 +148,7 @@ func TestPatienceWithChecksBefore(t *testing.T) {
 			if !long {
 				time.AfterFunc(patience/2, func() { close(release) })
 			}
-			end, err := d.Edit(t.Context())
+			end, err := d.Edit(t.Context(), nil)
 			must(t, err)
 			equal(t, "waited for its whole patience", time.Since(began) == patience, long)
 			if long {
@@ -203,6 +211,89 @@ func TestHalfWrittenEdits(t *testing.T) {
 	equal(t, "the sibling", sibling.Outcome, runner.Done)
 	if correct.Outcome != runner.Done || correct.Beside || !correct.Unmeasured {
 		t.Errorf("the correct task is %s: %s, %+v", correct.Outcome, correct.Reason, correct)
+	}
+}
+
+// turn is a runner.Agent that has only turns.
+type turn func(req runner.TurnRequest)
+
+func (a turn) Turn(_ context.Context, req runner.TurnRequest) runner.TurnResult {
+	a(req)
+	return runner.TurnResult{Outcome: runner.Done, Contained: true}
+}
+
+func (turn) Ask(context.Context, runner.Question) runner.Answer { panic("a question") }
+
+// A check that fails beside an agent is red at once if that agent has changed nothing yet. Else it waits.
+func TestFailureBesideAnotherAgent(t *testing.T) {
+	t.Parallel()
+	for edit, waits := range map[string]bool{
+		":":                                  false,
+		"echo 1 >other":                      true,
+		"echo 1 >new":                        true,
+		"rm a":                               true,
+		"chmod +x a":                         true,
+		"echo 1 >out/new":                    true, // git ignores it
+		"rm out/old":                         true,
+		"rm secret":                          true,
+		"echo 1 >nested/new":                 true, // its contents are not compared
+		": again":                            true, // its first attempt may have left half an edit
+		"mkdir -p .loop; echo 1 >.loop/new":  false,
+		"mkdir -p .loop; echo 1 >.loop/late": true, // the file of the failed task changes after its turn
+	} {
+		t.Run(edit, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t, files{"a": "1\n", ".gitignore": "out\nsecret\n"})
+			r.write(r.dir, files{"out/old": "1\n", "secret": "1\n"})
+			r.git("init", "-q", "nested")
+			o := r.options("r1")
+			o.Mode, o.Width = Shared, 2
+			m := r.open(o)
+			logs := t.TempDir()
+			edited, judged := make(chan bool), make(chan bool, 2)
+			with := m.Runner(&runner.Local{
+				Host: runner.Host{Env: proc.Inherit(r.env, nil), Lister: &filetree.Lister{}, Observe: func(o runner.Observation) {
+					if o.Kind == "waiting" {
+						judged <- true
+					}
+				}},
+				Agent: turn(func(req runner.TurnRequest) {
+					switch {
+					case req.Task != "other":
+						r.write(r.dir, files{"red": "1\n"})
+						return
+					case edit == ": again" && req.Attempt == 1:
+						return
+					}
+					if out, err := exec.Command("sh", "-c", "cd "+req.Dir+"; "+edit).CombinedOutput(); err != nil {
+						t.Errorf("%s: %s", err, out)
+					}
+					close(edited)
+					if waited := <-judged; waited != waits {
+						t.Errorf("it waits: %v, want %v", waited, waits)
+					}
+				})})
+			ask := func(task, busy string, n int, checks ...plan.Check) runner.Result {
+				return with.Attempt(t.Context(), runner.Request{Run: "r1", Task: task, Attempt: n, Dir: r.dir,
+					Prompt: "Do it.", LogDir: filepath.Join(logs, task), Baseline: filepath.Join(logs, task+".json"), Checks: checks,
+					Files: []plan.File{{Path: task, Action: "create"}},
+					Trees: &runner.Trees{Store: filepath.Join(logs, "store"), Busy: []string{busy}}}, runner.Hooks{})
+			}
+			var group sync.WaitGroup
+			n := 1
+			if edit == ": again" {
+				ask("other", "red", n)
+				n++
+			}
+			group.Go(func() { ask("other", "red", n) })
+			<-edited
+			res := ask("red", "other", 1, plan.Check{Run: "cat .loop/late >>red; test -e never"})
+			if res.Outcome != runner.Wrong || res.Signature == "" {
+				t.Errorf("it is %s: %s", res.Outcome, res.Reason)
+			}
+			judged <- false
+			group.Wait()
+		})
 	}
 }
 
