@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"golang.org/x/sync/errgroup"
 
@@ -320,4 +321,28 @@ func TestHandOnWithoutDelete(t *testing.T) {
 	if _, err := os.Lstat(m.treePathOf(held)); err != nil || own.ID != held.ID {
 		t.Errorf("worktree %d, which was %d: %v", held.ID, own.ID, err)
 	}
+}
+
+// A task does not get its worktree while another one takes that over.
+func TestWaitsForTheEndOfATakeOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newManager(Options{})
+		own := &tree{ID: 1, Task: "x", Admin: "a", inUse: true}
+		m.state.Trees = []*tree{own}
+		got := make(chan *tree, 1)
+		go func() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			idle, _ := m.awaitIdle(t.Context(), "x")
+			got <- idle
+		}()
+		synctest.Wait()
+		equal(t, "worktrees that it got meanwhile", len(got), 0)
+		m.mu.Lock()
+		own.Task, own.inUse = "y", false
+		m.freed.Broadcast()
+		m.mu.Unlock()
+		equal(t, "its worktree", <-got, own)
+	})
 }

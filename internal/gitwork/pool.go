@@ -95,15 +95,16 @@ const (
 )
 
 // awaitIdle marks a worktree as in use and returns it: the task's, or else the best idle one, or a new one. While
-// another one is made, it waits for that or for one that becomes idle. The task "" is an integration. The caller must
-// hold mu.
+// another task takes the task's over, it waits for the end of that; while another one is made, for that or for one that
+// becomes idle. The task "" is an integration. The caller must hold mu.
 func (m *Manager) awaitIdle(ctx context.Context, task string) (*tree, error) {
 	for {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
 		t := m.selectTree(task, m.parkedTree(task))
-		if t != nil && t.Admin != "" || m.making == nil || !m.isLarge() {
+		idle := t == nil || !t.inUse
+		if idle && (t != nil && t.Admin != "" || m.making == nil || !m.isLarge()) {
 			if t == nil {
 				t = &tree{ID: m.unusedID(), Integrates: task == "" && m.opts.Setup.Run != ""}
 				m.state.Trees = append(m.state.Trees, t)
