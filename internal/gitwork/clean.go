@@ -92,9 +92,13 @@ func cleanRun(ctx context.Context, o Options, dry bool) (items []CleanupItem, er
 			Why: "the run is under way"}}, nil
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	old, err := readState(o.Loop.Worktree(o.Run, "json"))
-	if err != nil || old == nil {
-		return nil, err
+	path := o.Loop.Worktree(o.Run, "json")
+	old, err := readState(path)
+	if err != nil {
+		return []CleanupItem{{Kind: "folder", Name: path, Run: o.Run, Why: err.Error()}}, nil
+	}
+	if old == nil {
+		return nil, nil
 	}
 	m.state = *old
 	if err := newManager(Options{Project: o.Project}).notePrograms(old, false); err != nil { // old runs need no warnings

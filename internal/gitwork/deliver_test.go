@@ -345,6 +345,22 @@ func TestClean(t *testing.T) {
 	equal(t, "bundles after the delivery", bundles(), false)
 }
 
+// A state that cannot be read is named, and keeps no other run from being cleaned.
+func TestCleanBesideDamage(t *testing.T) {
+	t.Parallel()
+	r, m := delivery(t, nil)
+	must(t, m.Close(t.Context()))
+	damaged := loop.In(r.dir).Worktree("r0", "json")
+	must(t, os.WriteFile(damaged, []byte("{"), 0o600))
+	items, err := Clean(t.Context(), r.dir, "", false)
+	must(t, err)
+	if first := items[0]; first.Name != damaged || first.Removed || !strings.Contains(first.Why, "reading "+damaged) {
+		t.Errorf("%+v", first)
+	}
+	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"),
+		"refs/heads/main\nrefs/heads/wavex/r1")
+}
+
 // What a killed run has left is removed, too, when its .loop was moved aside.
 func TestCleanOfBackup(t *testing.T) {
 	t.Parallel()
