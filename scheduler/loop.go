@@ -94,8 +94,9 @@ type Loop struct {
 	// the challenge fails, which stops the run if Config.Precheck is set.
 	Precheck func(s *State, task int, e event.PrecheckStarted) func(ctx context.Context) counsel.Challenge
 
-	// Obstacle returns the stop of a run in which nothing may start any more for a reason outside of its state, or nil. It
-	// is called from the loop's goroutine before it decides, so it must be quick. nil: there is none.
+	// Obstacle returns the stop of a run in which nothing may start any more for a reason outside of its state, or nil.
+	// Failures since then count as interruptions. It is called from the loop's goroutine, so it must be quick. nil: there
+	// is none.
 	Obstacle func() *event.Stop
 
 	// Approver answers gates. Required if Config.Attended is set.
@@ -131,7 +132,7 @@ type message func() event.Body
 // that it has started.
 func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	kill, cancel := context.WithCancelCause(ctx)
-	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State, turns: map[string]chan struct{}{},
+	r := &running{Loop: l, kill: kill, cancel: cancel, s: l.State, turns: map[string]chan error{},
 		costs: costSearch{results: make(chan []event.CostCorrected, 1)}}
 	defer r.stop()
 	if err := r.settleUnfinished(ctx); err != nil {
@@ -164,10 +165,10 @@ type running struct {
 	s              *State
 	kill           context.Context
 	cancel         context.CancelCauseFunc
-	cancelQuestion context.CancelFunc       // cancels the open question
-	turns          map[string]chan struct{} // closed when the end of an attempt's turn is durable, by its key
-	stopRechecks   context.CancelFunc       // makes the running verification start no further check
-	group          errgroup.Group           // attempts and panels; SetLimit is the parallel limit
+	cancelQuestion context.CancelFunc    // cancels the open question
+	turns          map[string]chan error // get the obstacle or nil when the end of a turn is durable, by attempt
+	stopRechecks   context.CancelFunc    // makes the running verification start no further check
+	group          errgroup.Group        // attempts and panels; SetLimit is the parallel limit
 	// background has reviews, integrations, verifications and searches for costs, at most one of each kind, and
 	// adopted attempts, which may be more than the parallel limit of this session.
 	background    errgroup.Group
@@ -276,8 +277,8 @@ func (r *running) onMessages(m message) error {
 // advance stages all further decisions, makes them durable, and acts on them.
 func (r *running) advance() error {
 	r.costs.end = nil
-	if r.Obstacle != nil && r.s.Stop == nil && r.s.Phase != Ended {
-		if stop := r.Obstacle(); stop != nil {
+	if r.s.Stop == nil && r.s.Phase != Ended {
+		if stop := r.obstacle(); stop != nil {
 			if err := r.emit(event.Draining{Stop: *stop}); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -128,6 +129,42 @@ func TestObstacleStopsStarts(t *testing.T) {
 	started, ended := of[event.AttemptStarted](b.journal), of[event.AttemptEnded](b.journal)
 	if len(started) != 1 || len(ended) != 1 || len(of[event.Draining](b.journal)) != 1 || asked < 2 {
 		t.Errorf("%d started, %d ended, asked %d times", len(started), len(ended), asked)
+	}
+}
+
+type runnerFunc func(hooks runner.Hooks) runner.Result
+
+func (f runnerFunc) Attempt(_ context.Context, _ runner.Request, hooks runner.Hooks) runner.Result {
+	return f(hooks)
+}
+
+// What fails after an obstacle came was interrupted, and its checks are left to a resume.
+func TestObstacleTakesTheBlame(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t, mustPlan(t, planText(task("a"))), testConfig())
+	var there atomic.Bool
+	b.Obstacle = func() *event.Stop {
+		if !there.Load() {
+			return nil
+		}
+		return event.NewStop(event.RunBlocked, "the project was moved", "move it back")
+	}
+	b.Runner = runnerFunc(func(hooks runner.Hooks) runner.Result {
+		there.Store(true)
+		if err := hooks.TurnEnded(runner.Turn{}); err == nil || err.Error() != "the project was moved" {
+			t.Errorf("the turn ends with %v", err)
+		}
+		return runner.Result{Outcome: runner.Wrong, Reason: "no such directory", Signature: "x", Contained: true,
+			Tampered: []runner.Tamper{{Path: "plan.json", Why: runner.WhyPlan}}}
+	})
+	end := b.run(t)
+	ended := of[event.AttemptEnded](b.journal)
+	if end.ExitCode != 5 || len(ended) != 1 {
+		t.Fatalf("ended as %+v with %d attempts", end, len(ended))
+	}
+	if res := ended[0].Result; res.Outcome != runner.Interrupted || res.Reason != "stopped: the project was moved" ||
+		res.Signature != "" || res.Tampered != nil {
+		t.Errorf("the attempt is %+v", res)
 	}
 }
 

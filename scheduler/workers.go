@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sourcegraph/conc/panics"
@@ -22,13 +24,17 @@ func (r *running) startWork(e event.Event) {
 	case event.AttemptAdopted:
 		r.startAdopted(b)
 	case event.TurnEnded: // it is durable
-		close(r.turns[attemptKey(b.Task, b.Attempt)])
+		r.turns[attemptKey(b.Task, b.Attempt)] <- r.obstacleError()
 		delete(r.turns, attemptKey(b.Task, b.Attempt))
 	case event.IntegrationStarted:
 		r.startIntegration(b)
 	case event.DeliveryStarted:
+		err := r.obstacleError()
 		r.runJob(func() message {
-			d, err := r.Integrator.Deliver(r.kill, b.Complete)
+			var d event.DeliveryEnded
+			if err == nil {
+				d, err = r.Integrator.Deliver(r.kill, b.Complete)
+			}
 			if err != nil {
 				d = event.DeliveryEnded{How: "none", Why: err.Error(), Failed: true}
 			}
@@ -72,9 +78,38 @@ func (r *running) attemptWork(b event.AttemptStarted, turn *runner.Turn) func() 
 			res = r.runAttempt(req, hooks)
 		}
 		return func() event.Body {
-			return onAttempt(r.s, i, res, r.Now(), r.Jitter())
+			return onAttempt(r.s, i, r.withoutBlame(res), r.Now(), r.Jitter())
 		}
 	}
+}
+
+// obstacle returns the stop of Obstacle, or nil.
+func (r *running) obstacle() *event.Stop {
+	if r.Obstacle == nil {
+		return nil
+	}
+	return r.Obstacle()
+}
+
+// obstacleError returns the reason of the obstacle, or nil. No task is blamed for what failed since it came.
+func (r *running) obstacleError() error {
+	if stop := r.obstacle(); stop != nil {
+		return errors.New(stop.Reason)
+	}
+	return nil
+}
+
+// withoutBlame returns the result of an attempt that failed since an obstacle came as one that was interrupted.
+func (r *running) withoutBlame(res runner.Result) runner.Result {
+	err := r.obstacleError()
+	if err == nil || res.Outcome == runner.Done {
+		return res
+	}
+	if res.Outcome != runner.Interrupted {
+		res.Outcome, res.Reason, res.Signature = runner.Interrupted, "stopped: "+err.Error(), ""
+	}
+	res.Tampered, res.Violated = nil, nil // the files seem to be gone
+	return res
 }
 
 // startAdopted waits for an attempt of an earlier session beside those of this one.
@@ -88,17 +123,17 @@ func (r *running) startAdopted(b event.AttemptAdopted) {
 }
 
 // recordTurn returns a function that records the end of an attempt's turn. It returns when the record is
-// durable, or an error if the run is stopped first.
+// durable, or an error if the run is stopped first, or there is an obstacle: a resume makes the checks then.
 func (r *running) recordTurn(b event.AttemptStarted) func(runner.Turn) error {
-	durable := make(chan struct{})
+	durable := make(chan error, 1)
 	r.turns[attemptKey(b.Task, b.Attempt)] = durable
 	return func(t runner.Turn) error {
 		r.results <- func() event.Body {
 			return event.TurnEnded{Task: b.Task, Key: b.Key, Attempt: b.Attempt, Turn: t}
 		}
 		select {
-		case <-durable:
-			return nil
+		case err := <-durable:
+			return err
 		case <-r.kill.Done():
 			return context.Cause(r.kill)
 		}
@@ -149,7 +184,12 @@ func (r *running) startIntegration(b event.IntegrationStarted) {
 	var err error
 	r.inBackground(func() { got, err = r.Integrator.Integrate(r.kill, b.Wave, b.Tasks) },
 		func(bug error) { err = bug },
-		func() event.Body { return onIntegration(r.s, b.Wave, got, err) })
+		func() event.Body {
+			if moved := r.obstacleError(); moved != nil && (err != nil || len(got.Culprits) > 0) {
+				got, err = Integrated{}, moved
+			}
+			return onIntegration(r.s, b.Wave, got, err)
+		})
 }
 
 func (r *running) startVerification(b event.CriteriaStarted) {
@@ -169,7 +209,7 @@ func (r *running) startVerification(b event.CriteriaStarted) {
 		if len(b.Rechecks)+len(b.Earlier) > 0 {
 			err = bug
 		}
-	}, func() event.Body { return onVerification(r.s, b, v, err) })
+	}, func() event.Body { return onVerification(r.s, b, v, cmp.Or(err, r.obstacleError())) })
 }
 
 func (r *running) startPrecheck(b event.PrecheckStarted) {

@@ -37,15 +37,10 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 		attempts = p.checkpoints.Runner(r.workspace.Runner(p.runner)) // chooses the directory
 		attempts = r.withTamperDetector(p.files, attempts)            // sees the changes of all others
 	}
-	attempts = movedGuard{attempts, r.movedError}
-	integrator := r.workspace.Integrator()
-	if integrator != nil {
-		integrator = movedIntegrator{integrator, r.movedError}
-	}
 	return &scheduler.Loop{
 		State: r.state, StartEvent: r.startEvent, Journal: restoreWarner{r.journal, r.opts.Err},
 		Runner:     attempts,
-		Integrator: integrator, Obstacle: r.obstacle,
+		Integrator: r.workspace.Integrator(), Obstacle: r.obstacle,
 		Views:   slices.DeleteFunc(p.views, func(v scheduler.View) bool { return v == nil }),
 		Signals: c.Signals, Approver: c.Approver,
 		AddedTasks: p.addedTasks,
@@ -57,7 +52,7 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 		Items:   r.items,
 		Recover: r.recovery, LateCosts: lateCosts,
 		Panel: p.reviews.Panel(), Case: p.reviews.PreparePanel,
-		Review: p.reviews.PrepareReview, Verify: r.verifyInPlace(p.reviews.PrepareVerification), Precheck: p.reviews.PreparePrecheck,
+		Review: p.reviews.PrepareReview, Verify: p.reviews.PrepareVerification, Precheck: p.reviews.PreparePrecheck,
 		Redact: r.redactEvent,
 		Now:    time.Now, Jitter: rand.Float64,
 		// One more than the number of processors keeps them busy during the fsyncs of the journal.

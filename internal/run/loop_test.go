@@ -37,8 +37,8 @@ func chain(r any) string {
 func TestDecorators(t *testing.T) {
 	t.Parallel()
 	for isolation, want := range map[event.Isolation]string{
-		gitwork.Shared: "run.movedGuard run.tamperDetector workspace.checkpointed *gitwork.sharedRunner *runnertest.Fake",
-		gitwork.Worktree: "run.movedGuard run.tamperDetector workspace.checkpointed workspace.releaser " +
+		gitwork.Shared: "run.tamperDetector workspace.checkpointed *gitwork.sharedRunner *runnertest.Fake",
+		gitwork.Worktree: "run.tamperDetector workspace.checkpointed workspace.releaser " +
 			"*gitwork.worktreeRunner *runnertest.Fake",
 	} {
 		dir := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\n"})
