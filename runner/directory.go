@@ -38,7 +38,9 @@ const (
 // privateDirectory is a directory in which no other attempt works.
 type privateDirectory struct{}
 
-func (privateDirectory) Edit(context.Context, func(filetree.Tree) bool) (func(), error) { return func() {}, nil }
+func (privateDirectory) Edit(context.Context, func(filetree.Tree) bool) (func(), error) {
+	return func() {}, nil
+}
 
 func (privateDirectory) Leave([]string, filetree.Tree) {}
 

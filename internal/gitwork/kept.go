@@ -31,12 +31,10 @@ func (m *Manager) isLarge() bool {
 	return err == nil && info.Size() >= largeIndex
 }
 
-// keepsTrees reports whether the worktrees of the run stay for the next one. A sparse
-// checkout has files of its own.
+// keepsTrees reports whether the worktrees of the run stay for the next one. A sparse checkout has files of its own.
 func (m *Manager) keepsTrees() bool {
 	free, _, known := exhaustion.DiskFree(string(m.opts.Loop))
-	return m.isLarge() && !isTrue(m.settings.value("core.sparsecheckout")) &&
-		(!known || free > m.opts.SpareDisk)
+	return m.isLarge() && !isTrue(m.settings.value("core.sparsecheckout")) && (!known || free > m.opts.SpareDisk)
 }
 
 // filesKey identifies how the files of a commit are made: the settings and attributes of git.
