@@ -45,7 +45,7 @@ func (t *attempt) list(ctx context.Context, before baseline) (tree filetree.Tree
 func (t *attempt) compares() bool { return t.req.Trees != nil && t.req.Command == "" }
 
 // edited returns a function that reports whether the attempt, whose edits have not ended, may have changed a file: one
-// differs from before the work, and is not as another attempt left it, or may be new in a folder that git ignores.
+// differs from before the work, and is not as another attempt left it, or is new where files are not read.
 func (t *attempt) edited(ctx context.Context, before baseline) func(left filetree.Tree) bool {
 	begun := attempt{Local: t.Local, req: t.req, env: t.env, first: t.first}
 	return func(left filetree.Tree) bool {

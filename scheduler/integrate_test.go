@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"wavex/internal/event"
@@ -46,6 +47,38 @@ func (f *fakeIntegrator) Deliver(_ context.Context, complete bool) (event.Delive
 		return event.DeliveryEnded{}, err
 	}
 	return event.DeliveryEnded{How: "ff"}, nil
+}
+
+// movedIntegrator is an Integrator whose work an obstacle meets.
+type movedIntegrator struct {
+	*fakeIntegrator
+	moved atomic.Bool
+}
+
+func (m *movedIntegrator) Integrate(ctx context.Context, wave int, tasks []string) (Integrated, error) {
+	m.moved.Store(true)
+	return m.fakeIntegrator.Integrate(ctx, wave, tasks)
+}
+
+// An integration that an obstacle meets blames no task, and nothing is delivered there.
+func TestObstacleOfAnIntegration(t *testing.T) {
+	t.Parallel()
+	m := &movedIntegrator{fakeIntegrator: &fakeIntegrator{blame: map[string]int{"a": 1}}}
+	b := isolated(t, m.fakeIntegrator, nil, task("a"))
+	b.Integrator, b.Obstacle = m, func() *event.Stop {
+		if !m.moved.Load() {
+			return nil
+		}
+		return event.NewStop(event.RunBlocked, "the project was moved", "move it back")
+	}
+	end := b.run(t)
+	in := of[event.IntegrationEnded](b.journal)
+	if end.ExitCode != 5 || len(in) != 1 || len(in[0].Completed)+len(in[0].Reopened) > 0 || in[0].Stop == nil {
+		t.Errorf("ended as %+v, integrated %+v", end, in)
+	}
+	if len(m.delivered) > 0 {
+		t.Error("it was delivered")
+	}
 }
 
 func isolated(t *testing.T, f *fakeIntegrator, change func(*event.Config), tasks ...string) *fixture {
