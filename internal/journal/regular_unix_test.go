@@ -5,8 +5,11 @@ package journal_test
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"wavex/internal/journal"
 	"wavex/internal/loop"
@@ -72,4 +75,30 @@ func TestLongHolderFile(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	testrepo.Must(t, l.Unlock())
+}
+
+// A process that may open no more files writes its journal on, and blames no other process for a change.
+func TestNoMoreOpenFiles(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("FEW_FILES")
+	if dir == "" {
+		dir = filepath.Join(t.TempDir(), loop.Name)
+		testrepo.Must(t, os.Mkdir(dir, 0o755))
+		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNoMoreOpenFiles$")
+		c.Env = append(os.Environ(), "FEW_FILES="+dir)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return
+	}
+	l, _, err := journal.Open(filepath.Join(dir, "journal.jsonl"))
+	testrepo.Must(t, err)
+	testrepo.Must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 24, Max: 24}))
+	for err == nil {
+		_, err = os.Open(os.DevNull) // open until the end of this process
+	}
+	err = errors.Join(l.Append([]byte(`{"n":1}`)), l.Sync(), l.Append([]byte(`{"n":2}`)), l.Sync())
+	if err != nil || l.Restored() != 0 {
+		t.Errorf("restored %d times, %v", l.Restored(), err)
+	}
 }

@@ -26,7 +26,8 @@ func (l *Log) ensureIntact() error {
 		return err
 	}
 	now, err := os.Stat(l.path)
-	named := err == nil && os.SameFile(now, l.info) && safefile.CheckPath(l.path) == nil
+	// An open file is written to where the way to it cannot be looked at, for example for lack of open files.
+	named := err == nil && os.SameFile(now, l.info) && !errors.Is(safefile.CheckPath(l.path), safefile.ErrLink)
 	if !named && l.project.keeps(l.path, l.info) {
 		if moved := l.project.moved(); moved != nil {
 			now, err = l.f.Stat()
