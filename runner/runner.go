@@ -15,6 +15,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/check"
+	"wavex/internal/exhaustion"
 	"wavex/internal/plan"
 )
 
@@ -251,6 +252,11 @@ type Result struct {
 	Contained       bool          `json:"contained"` // no process of the attempt was alive after the sweep
 	ClaudeVersion   string        `json:"claude_version,omitempty"`
 	Model           string        `json:"model,omitempty"` // of the session; subagents may use others
+}
+
+// CannotBegin returns the result of an attempt that an error kept from its beginning. It names a limit of the machine.
+func CannotBegin(err error) Result {
+	return Result{Outcome: Broken, Reason: exhaustion.Text(err), Contained: true}
 }
 
 // Edited reports whether the attempt has changed files, by the difference of their bytes.

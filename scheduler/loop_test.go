@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -627,14 +628,15 @@ func TestTurnThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// An attempt without a request is broken, with the reason.
+// An attempt without a request is broken, with the reason and a limit of the machine behind it.
 func TestRequestThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, mustPlan(t, planText(task("a"))), testConfig())
 	b.Request = func(*State, int, event.AttemptStarted) (runner.Request, error) {
-		return runner.Request{}, errors.New("no prompt")
+		return runner.Request{}, fmt.Errorf("no prompt: %w", syscall.EMFILE)
 	}
-	if end := b.run(t); end.ExitCode != 5 || !strings.Contains(end.Reason, "no prompt") || len(b.runner.calls) != 0 {
+	if end := b.run(t); end.ExitCode != 5 || !strings.Contains(end.Reason, "no prompt") ||
+		!strings.Contains(end.Reason, "raise ulimit -n") || len(b.runner.calls) != 0 {
 		t.Errorf("ended as %+v", end)
 	}
 }

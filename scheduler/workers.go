@@ -71,9 +71,9 @@ func (r *running) attemptWork(b event.AttemptStarted, turn *runner.Turn) func() 
 		hooks.TurnEnded = r.recordTurn(b)
 	}
 	return func() message {
-		res := runner.Result{Outcome: runner.Broken}
+		var res runner.Result
 		if err != nil {
-			res.Reason = err.Error()
+			res = runner.CannotBegin(err)
 		} else {
 			res = r.runAttempt(req, hooks)
 		}

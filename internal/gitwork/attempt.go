@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"wavex/internal/exhaustion"
 	"wavex/internal/plan"
 	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
@@ -55,7 +56,7 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 	began := m.opts.Now()
 	t, kept, err := m.attemptTree(ctx, req)
 	if err != nil {
-		return m.notBegun(ctx, req, began, runner.Broken, "no worktree for it: "+err.Error())
+		return m.notBegun(ctx, req, began, runner.Broken, "no worktree for it: "+exhaustion.Text(err))
 	}
 	if ended := hooks.TurnEnded; ended != nil && req.Commit != "" {
 		hooks.TurnEnded = func(turn runner.Turn) error {
@@ -70,7 +71,7 @@ func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks 
 	mapped, err := m.mapRequest(t, req)
 	if err != nil {
 		_ = m.releaseTree(t, "")
-		return m.notBegun(ctx, req, began, runner.Broken, "no worktree for it: "+err.Error())
+		return m.notBegun(ctx, req, began, runner.Broken, "no worktree for it: "+exhaustion.Text(err))
 	}
 	if !kept && m.opts.Setup.Run == "" && len(req.Env) == 0 { // else it may have ignored files of other tasks
 		hooks.Memory, hooks.Files = &m.checks.Memory, m.baseFiles(ctx, t, req.Dir)

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gofrs/flock"
 
@@ -81,8 +80,7 @@ func (s tamperDetector) Attempt(ctx context.Context, req runner.Request, hooks r
 	}
 	before := s.takeSnapshot(req.Baseline)
 	if before.limited != nil {
-		return runner.Result{Outcome: runner.Broken, Contained: true, Started: time.Now().UTC(),
-			Reason: exhaustion.Text(before.limited)}
+		return runner.CannotBegin(before.limited)
 	}
 	var during []runner.Tamper
 	if record := hooks.TurnEnded; record != nil {

@@ -258,7 +258,7 @@ func (p checkpointed) Attempt(ctx context.Context, req runner.Request, hooks run
 		return runner.Result{Outcome: runner.Interrupted, Reason: cause.Error(), Contained: true}
 	}
 	if err != nil {
-		return runner.Result{Outcome: runner.Broken, Reason: err.Error(), Contained: true}
+		return runner.CannotBegin(err)
 	}
 	res := p.Runner.Attempt(ctx, req, hooks)
 	if d.task {

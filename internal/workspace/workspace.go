@@ -264,8 +264,9 @@ type releaser struct {
 // Attempt fails the attempt if a worktree cannot be released.
 func (r releaser) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
 	if err := r.workspace.releaseFailed(ctx); err != nil && context.Cause(ctx) == nil {
-		return runner.Result{Outcome: runner.Broken, Reason: "keeping what a failed task left: " + err.Error(),
-			Session: req.Session, Contained: true}
+		res := runner.CannotBegin(fmt.Errorf("keeping what a failed task left: %w", err))
+		res.Session = req.Session
+		return res
 	}
 	return r.Runner.Attempt(ctx, req, hooks)
 }
