@@ -70,7 +70,7 @@ func TestAnsweredElsewhereIsTold(t *testing.T) {
 // A pattern that is allowed for good is added to the settings file, and the rest of it stays as it is.
 func TestAddAllowed(t *testing.T) {
 	t.Parallel()
-	known := settingFlags(Root(Stdio{}))
+	known := settingFlags(nil)
 	for _, c := range []struct{ before, after string }{
 		{"", "policy:\n  allow: ['git push']\n"},
 		{"# mine\nplain: true", "# mine\nplain: true\npolicy:\n  allow: ['git push']\n"},
@@ -117,7 +117,7 @@ func TestAddAllowedToALink(t *testing.T) {
 	if err := os.Symlink(file, link); err != nil {
 		t.Skip(err)
 	}
-	if err := addAllowed(link, "git push", settingFlags(Root(Stdio{}))); err != nil {
+	if err := addAllowed(link, "git push", settingFlags(nil)); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)

@@ -28,11 +28,15 @@ origin: a variable WAVEX_OPT_..., the plan, the settings file of the project
 command line come first. Addresses of webhooks are shortened. docs/settings.md
 tells more.
 
-Exit status: 0 printed, 2 a settings file, a variable or the plan is wrong.`,
+Exit status: 0 printed, 2 a settings file, a variable or the plan is wrong.
+
+These settings have no flag:
+` + strings.ReplaceAll(strings.TrimSuffix(otherSettings(&runOptions{fleet: std.Fleet, want: flagDefaults()}).
+			FlagUsagesWrapped(helpWidth), "\n"), "      --", "        "),
 		Example: "  wavex config\n  wavex config plan.json --output json",
 		Args:    optionalArg("a plan file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			list, err := listSettings(settingFlags(Root(std)), strings.Join(args, ""))
+			list, err := listSettings(settingFlags(std.Fleet), strings.Join(args, ""))
 			if err != nil {
 				return err
 			}

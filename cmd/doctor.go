@@ -61,7 +61,7 @@ settings are wrong, 5 a person must put something right.`,
 			if err != nil {
 				return err
 			}
-			if o.run.settings, err = newSettings(ofRun, std.Fleet); err != nil {
+			if o.run.settings, err = runSettings(ofRun, o.run); err != nil {
 				return err
 			}
 			if err := cmp.Or(o.run.readUser(), o.run.readProject(dir)); err != nil {
@@ -80,7 +80,6 @@ settings are wrong, 5 a person must put something right.`,
 	outputFlag(c, &o.output)
 	shared := &cobra.Command{}
 	workersFlags(shared, std.Fleet, &event.Workers{})
-	f.AddFlag(ofRun.Flags().Lookup("claude"))
 	f.AddFlag(ofRun.Flags().Lookup("parallel"))
 	shared.Flags().VisitAll(func(s *pflag.Flag) { f.AddFlag(ofRun.Flags().Lookup(s.Name)) })
 	return c

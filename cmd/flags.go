@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -63,7 +62,7 @@ func allFlag(c *cobra.Command, o *runOptions) {
 		if *all {
 			return usage("--all is for --help\nsee: %s --help --all", c.CommandPath())
 		}
-		o.settings, err = newSettings(c, o.fleet)
+		o.settings, err = runSettings(c, o)
 		return err
 	}
 }
@@ -94,9 +93,14 @@ func argCount(least, most int, what string) cobra.PositionalArgs {
 func flagErrorText(c *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		unflagged := otherSettings(&runOptions{})
 		name := "--" + unknown.GetSpecifiedName()
-		if gone := cmp.Or(wasRemoved(name), wasRemoved(c.Name()+" "+name)); gone != nil {
+		if gone := wasRemoved(name); gone != nil {
 			return gone.Error()
+		}
+		if unflagged.Lookup(unknown.GetSpecifiedName()) != nil {
+			return name + " is a setting without a flag: give " + variable(unknown.GetSpecifiedName()) +
+				" for one command, or a line of a settings file (wavex config --help)"
 		}
 		if there := equivalentFlag(c, unknown.GetSpecifiedName()); there != "" {
 			return "unknown flag: --" + unknown.GetSpecifiedName() + "; " + there
@@ -122,20 +126,13 @@ func flagErrorText(c *cobra.Command, err error) string {
 	return err.Error()
 }
 
-// removed maps names of earlier versions to what replaces them.
+// removed maps names of earlier versions to their replacements.
 var removed = map[string]string{
-	"--warm":              "each attempt has a process of its own; leave it out",
-	"--attempt-memory":    memoryInstead,
-	"--run-memory":        memoryInstead,
 	"--max-rounds":        "give --max-fix-rounds",
-	"--counsel-chair":     "the opinions of the experts are tallied; leave it out",
-	"--trees":             "worktrees are whole checkouts, kept for the next run; leave it out",
-	"--stagger":           "all tasks of a wave start at once; leave it out",
-	"--counsel-holdout":   "each stuck task has its panel; leave it out",
-	"report --counsel":    "each report says how often advice was followed by a pass; leave it out",
-	"--counsel-via":       "experts are asked with the claude CLI; leave it out",
-	"install --project":   "these are the settings that wavex hook install changes; leave it out",
-	"new --yes":           "new asks nothing; leave it out",
+	"--if-unfinished":     "an unfinished run is continued; wavex status tells whether there is one, --fresh starts over",
+	"--params":            "give --set @FILE",
+	"--workers":           inFleet,
+	"--counsel-block":     "a profile of an expert's name in .loop/experts replaces the expert (docs/counsel.md)",
 	"--interactive":       "give --mode interactive",
 	"--resume":            "give: wavex resume PLAN",
 	"--auto-learn":        "give wavex learn --accept all after the run",
@@ -152,8 +149,6 @@ var removed = map[string]string{
 	"--tls-cert":          inFleet,
 	"--tls-key":           inFleet,
 }
-
-const memoryInstead = "limit the memory of the whole run from outside, with a control group (docs/containment.md)"
 
 const inFleet = "it is a flag of runs on workers, which the whole wavex has (fleet/docs/workers.md)"
 

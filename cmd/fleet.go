@@ -96,10 +96,10 @@ func needsCLI(p *plan.Plan, c *event.Config) bool {
 func remoteName(c event.Config) string { return cmp.Or(c.Workers.Git, "origin") }
 
 // FindAgent finds an agent for attempts outside of a run, and looks whether it can make them in dir. path is the value
-// of --claude. version is that of the CLI, or "" for the rehearsal agent.
+// of the setting claude. version is that of the CLI, or "" for the rehearsal agent.
 func FindAgent(ctx context.Context, name, path, dir string, env []string, std Stdio) (a agent.Agent, version string,
 	err error) {
-	a, err = findAgent(&runOptions{agentOptions: agentOptions{claude: path}}, name, true)
+	a, err = findAgent(&runOptions{claude: path}, name, true)
 	if err != nil || a.IsRehearsal() {
 		return a, "", err
 	}
@@ -116,20 +116,24 @@ func SignalError(s os.Signal) error { return exitCode(initialSignal(s).Code) }
 // UserSettings gives the flags of c their values of the environment and of the user's settings file. named names a flag
 // for an error.
 func UserSettings(c *cobra.Command, std Stdio) (named func(flag string) string, err error) {
-	s, err := newSettings(c, std.Fleet)
+	s, err := newSettings(c.Flags(), std.Fleet)
 	if err == nil {
 		err = s.readUser()
 	}
 	return s.named, err
 }
 
-// workersFlags adds the flags of a run on workers.
+// workersFlags adds the flags of a run on workers, which only the whole wavex has.
 func workersFlags(c *cobra.Command, fleet Fleet, to *event.Workers) {
-	c.Flags().StringVar(&to.Engine, "workers", to.Engine,
-		"make the attempts on the workers of this engine: temporal://HOST:PORT/NAMESPACE (in the whole wavex only)")
 	if fleet != nil {
+		workersFlag(c, to)
 		fleet.Extend(c, Stdio{}, to)
 	}
+}
+
+func workersFlag(c *cobra.Command, to *event.Workers) {
+	c.Flags().StringVar(&to.Engine, "workers", to.Engine,
+		"make the attempts on the workers of this engine: temporal://HOST:PORT/NAMESPACE (in the whole wavex only)")
 }
 
 // withoutCLI says why a run on workers needs no CLI here; "" if it needs one, or may need one.

@@ -71,8 +71,8 @@ func TestCoreNamesTheWhole(t *testing.T) {
 	t.Chdir(dir)
 	testrepo.Files{"plan.json": `{"tasks":[{"id":"a","command":"true"}]}`}.Write(t, dir)
 	const engine = "temporal://127.0.0.1:7233/default"
-	for _, args := range [][]string{{"worker", "--connect", "127.0.0.1:7233"}, {"workers"}, {"run", "--workers", engine},
-		{"doctor", "--workers", engine}} {
+	t.Setenv("WAVEX_OPT_WORKERS", engine)
+	for _, args := range [][]string{{"worker", "--connect", "127.0.0.1:7233"}, {"workers"}, {"run"}, {"doctor"}} {
 		var said bytes.Buffer
 		code := Main(t.Context(), args, Stdio{In: strings.NewReader(""), Out: &said, Err: &said})
 		if text := said.String(); code != 5 || strings.Count(text, "\n") != 1 ||
@@ -81,6 +81,7 @@ func TestCoreNamesTheWhole(t *testing.T) {
 		}
 	}
 	// Settings that the whole wavex shares have no effect in the core.
+	t.Setenv("WAVEX_OPT_WORKERS", "")
 	t.Setenv("WAVEX_OPT_HEARTBEAT", "1m")
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	testrepo.Files{"wavex/config.yaml": "key-file: x\n"}.Write(t, dir)

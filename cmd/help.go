@@ -71,6 +71,8 @@ func writeFlags(b *strings.Builder, c *cobra.Command) {
 	}
 	if !all.Changed {
 		fmt.Fprintf(b, "\nAll flags: %s --help --all\n", c.CommandPath())
+	} else {
+		fmt.Fprintf(b, "\nSettings without a flag: %s config --help\n", c.Root().Name())
 	}
 }
 

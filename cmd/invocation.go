@@ -310,9 +310,6 @@ func (r *invocation) chooseRun(past []event.Event, dir string) (*event.Config, e
 	switch {
 	case o.fresh:
 		return nil, nil
-	case o.ifUnfinished == "fail":
-		return nil, usage("run %s of %s is unfinished; continue it with: wavex resume, or start over with --fresh",
-			last.Config.Run, last.Plan)
 	case !same && !o.resuming:
 		return nil, usage("an unfinished run of another plan (%s) is here; wavex resume %s continues it with this plan, "+
 			"--fresh moves it aside", last.Plan, plan.ShellQuote(r.plan.Path))
@@ -340,10 +337,9 @@ func (r *invocation) checkLimits() error {
 	return nil
 }
 
-// checkRoster refuses wrong expert profiles and unknown names of experts, before anything is
-// written.
+// checkRoster refuses wrong expert profiles, before anything is written.
 func (r *invocation) checkRoster() error {
-	if _, err := counsel.LoadRoster(r.config.Loop.Path(loop.Experts), r.config.Blocked); err != nil {
+	if _, err := counsel.LoadRoster(r.config.Loop.Path(loop.Experts)); err != nil {
 		return usererr.Input(err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,39 +13,42 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// paramFlags are the flags with values for the parameters of a plan.
-type paramFlags struct {
-	set  []string // NAME=VALUE
-	file string
-}
+// paramFlags are the values for the parameters of a plan, each NAME=VALUE or @FILE.
+type paramFlags []string
 
 func (o *paramFlags) add(c *cobra.Command) {
-	c.Flags().StringArrayVar(&o.set, "set", nil, "NAME=VALUE: the value of a parameter of the plan (repeatable)")
-	c.Flags().StringVar(&o.file, "params", "", "a file with values of parameters, JSON or YAML; --set counts before it")
+	c.Flags().StringArrayVar((*[]string)(o), "set", nil,
+		"NAME=VALUE: the value of a parameter of the plan, or @FILE: a JSON or YAML file of values, "+
+			"before which those by name count (repeatable)")
 }
 
-// given returns the values of the flags.
+// given returns the values of the flag, those by name behind those of files.
 func (o *paramFlags) given() (given []plan.GivenParam, err error) {
-	if o.file != "" {
-		text, err := os.ReadFile(o.file)
+	var named []plan.GivenParam
+	for _, text := range *o {
+		file, isFile := strings.CutPrefix(text, "@")
+		if !isFile {
+			one, err := plan.ParseParam("--set", text)
+			if err != nil {
+				return nil, usage("%s", err)
+			}
+			named = append(named, one)
+			continue
+		}
+		text, err := os.ReadFile(file)
+		var all []plan.GivenParam
+		if err == nil {
+			all, err = plan.ParseParams(file, text)
+		}
 		if err != nil {
-			return nil, usage("--params: %s", err)
+			return nil, usage("--set: %s", err)
 		}
-		if given, err = plan.ParseParams(o.file, text); err != nil {
-			return nil, usage("--params %s", err)
-		}
+		given = append(given, all...)
 	}
-	for _, text := range o.set {
-		one, err := plan.ParseParam("--set", text)
-		if err != nil {
-			return nil, usage("%s", err)
-		}
-		given = append(given, one)
-	}
-	return given, nil
+	return append(given, named...), nil
 }
 
-// load reads a plan with the values of the flags, and returns these values. run is as in planfile.Load. If required is
+// load reads a plan with the values of the flag, and returns these values. run is as in planfile.Load. If required is
 // true, each parameter must have a value.
 func (o *paramFlags) load(path, run string, required bool) (*plan.Plan, []plan.Diagnostic, []plan.GivenParam, error) {
 	given, err := o.given()
@@ -54,9 +58,6 @@ func (o *paramFlags) load(path, run string, required bool) (*plan.Plan, []plan.D
 	p, diags, err := planfile.LoadWith(path, run, plan.ParamOptions{Given: given, Required: required})
 	return p, diags, given, err
 }
-
-// isGiven reports whether the flags have values.
-func (o *paramFlags) isGiven() bool { return o.file != "" || len(o.set) > 0 }
 
 // printParams lists the parameters of a plan.
 func printParams(w io.Writer, params []plan.Param) {

@@ -160,10 +160,10 @@ func claudeProblem(err error) string {
 	return "is not there"
 }
 
-// findClaude returns the path of the CLI: the value of the flag, else WAVEX_CLAUDE, else the claude
+// findClaude returns the path of the CLI: the value of the setting, else WAVEX_CLAUDE, else the claude
 // in PATH. With an error it returns the name that it looked for.
-func findClaude(flag string) (string, error) {
-	path := cmp.Or(flag, os.Getenv("WAVEX_CLAUDE"), "claude")
+func findClaude(setting string) (string, error) {
+	path := cmp.Or(setting, os.Getenv("WAVEX_CLAUDE"), "claude")
 	found, err := exec.LookPath(path)
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		return path, err

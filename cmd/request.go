@@ -181,7 +181,7 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 			return err
 		}
 	}
-	roster, err := counsel.LoadRoster(q.loop.Path(loop.Experts), q.run.want.Blocked)
+	roster, err := counsel.LoadRoster(q.loop.Path(loop.Experts))
 	if err != nil {
 		return usererr.Input(err)
 	}

@@ -54,8 +54,7 @@ func (p *prompter) promptUnfinished(h *runlog.History, path string, ascii bool) 
 // refuses a run that is under way before it asks.
 func (r *invocation) resumeOrFresh(past []event.Event, last *runlog.Run, dir string) (*event.Config, error) {
 	o := r.opts
-	answered := o.resuming || o.fresh || o.given("if-unfinished")
-	if answered || o.output != "text" || !canPrompt(r.std) {
+	if o.resuming || o.fresh || o.output != "text" || !canPrompt(r.std) {
 		return &last.Config, nil
 	}
 	if err := journal.CheckLock(loop.In(dir)); err != nil {

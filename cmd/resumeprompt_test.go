@@ -42,7 +42,7 @@ func halfway(t *testing.T, in io.Reader, out io.Writer) (*invocation, []event.Ev
 		past = append(past, event.Event{Seq: int64(i + 1), Time: time.Unix(int64(i), 0).UTC(), Body: b})
 	}
 	r := &invocation{plan: p, std: Stdio{In: in, Out: io.Discard, Err: out, Terminal: func() bool { return true }}}
-	r.opts = &runOptions{outputOptions: outputOptions{output: "text"}, ifUnfinished: "resume",
+	r.opts = &runOptions{outputOptions: outputOptions{output: "text"},
 		settings: &settings{flags: &pflag.FlagSet{}, origins: map[string]origin{}}}
 	return r, past
 }
@@ -129,9 +129,6 @@ func TestDoNotAsk(t *testing.T) {
 		"no file":       func(r *invocation) { r.std.Terminal = nil },
 		"the command":   func(r *invocation) { r.opts.resuming = true },
 		"--output json": func(r *invocation) { r.opts.output = "json" },
-		"--if-unfinished resume": func(r *invocation) {
-			r.opts.origins["if-unfinished"] = origin{}
-		},
 	} {
 		var said strings.Builder
 		r, past := halfway(t, untouched{t}, &said)

@@ -12,7 +12,7 @@ import (
 )
 
 func newRetry(std Stdio) *cobra.Command {
-	o := &runOptions{fleet: std.Fleet, want: flagDefaults(), resuming: true, ifUnfinished: "resume"}
+	o := &runOptions{fleet: std.Fleet, want: flagDefaults(), resuming: true}
 	c := &cobra.Command{
 		Use:   "retry TASK...",
 		Short: "Give failed tasks of the unfinished run another chance",

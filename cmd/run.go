@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"wavex/budget"
 	"wavex/internal/event"
@@ -24,29 +25,24 @@ type runOptions struct {
 	planPath string
 	resuming bool // the command is resume
 
-	agentOptions
-	outputOptions
-
-	fresh        bool
-	params       paramFlags
-	only         []string // tasks that the session is limited to, with their blockers; empty: all
-	ifUnfinished string
-	onSignal     string
-	yes          bool
-	allowShort   bool
-	trust        bool
-	acceptPlan   bool
-	judge        string
-	track        string
-	taskList     string
-	shareList    bool
-	gates        event.Gates // when to ask the user, by the shape of the request
-}
-
-type agentOptions struct {
 	claude   string
 	scenario string
 	grace    time.Duration
+	outputOptions
+
+	fresh      bool
+	params     paramFlags
+	only       []string // tasks that the session is limited to, with their blockers; empty: all
+	onSignal   string
+	yes        bool
+	allowShort bool
+	trust      bool
+	acceptPlan bool
+	judge      string
+	track      string
+	taskList   string
+	shareList  bool
+	gates      event.Gates // when to ask the user, by the shape of the request
 }
 
 type outputOptions struct {
@@ -109,15 +105,13 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 	f.StringVar(&o.taskList, "task-list", "", "run this task list of Claude Code instead of a plan file")
 	f.BoolVar(&o.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
 	f.StringArrayVar(&o.only, "only", nil, "run this task and its blockers, and nothing else (repeatable)")
-	choiceFlag(c, &o.ifUnfinished, "if-unfinished", "resume", []string{"resume", "fail"},
-		"what to do with an unfinished run")
 	o.params.add(c)
 	groupFlags(c, "Work", "task-list", "fresh")
 	return c
 }
 
 func newResume(std Stdio) *cobra.Command {
-	o := &runOptions{fleet: std.Fleet, want: flagDefaults(), resuming: true, ifUnfinished: "resume"}
+	o := &runOptions{fleet: std.Fleet, want: flagDefaults(), resuming: true}
 	c := &cobra.Command{
 		Use:   "resume [PLAN]",
 		Short: "Continue the unfinished run",
@@ -160,12 +154,6 @@ unless given; +N raises one.
 func runFlags(c *cobra.Command, o *runOptions) {
 	f, want := c.Flags(), &o.want
 	agentFlags(c, o)
-	f.BoolVar(&o.shareList, "share-task-list", false, "agents use the run's task list instead of lists of their own")
-	f.Var(duration(&o.grace, 0, "10s"), "grace",
-		"time for the agent to exit after its result, and for each step of stopping it "+
-			"(default: 10s; 3s after its input is closed, 5s after SIGTERM)")
-	choiceFlag(c, &o.onSignal, "on-signal", "auto", []string{"auto", "drain", "interrupt"},
-		"the first Ctrl-C or SIGTERM lets running attempts finish, or not (auto: only Ctrl-C at a terminal does)")
 	choicesFlag(c, choice(&want.Mode, event.Interactive, "yolo"), "mode",
 		"ask before each retry and about findings of reviews (on a terminal only), or go on")
 	f.BoolVar(&o.yes, "yes", false, "continue at every gate without asking, and keep .loop")
@@ -177,7 +165,6 @@ func runFlags(c *cobra.Command, o *runOptions) {
 	choicesFlag(c, choice(&want.Schedule, "waves", "eager"), "schedule",
 		"wait for each wave to end, or start tasks as soon as their blockers are done")
 	f.Var(number(&want.MaxRetries, 0), "max-retries", "retries of a task after its first attempt")
-	choicesFlag(c, choice(&want.RetrySession, "auto", "same", "fresh"), "retry-session", "session of a retry")
 	f.BoolVar(&want.FailFast, "fail-fast", want.FailFast, "the first failed task stops the run")
 	workersFlags(c, o.fleet, &want.Workers)
 	groupFlags(c, "Work", "agent", "parallel", "isolation", "max-retries")
@@ -201,40 +188,19 @@ func agentFlags(c *cobra.Command, o *runOptions) {
 	f := c.Flags()
 	choicesFlag(c, choice(&o.want.Agent, "claude", "rehearse"), "agent",
 		"the agent: claude, or a rehearsal without an account")
-	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
 	f.StringVar(&o.scenario, "scenario", "", "a scenario file for the rehearsal agent")
-	choicesFlag(c, choice(&o.want.Policy.Edits, policy.EditsWorktree, policy.EditsFiles, policy.EditsOff), "policy-edits",
-		"where editing tools may write: the project, the files of the task, or anywhere")
-	f.StringArrayVar(&o.want.Policy.Deny, "policy-deny", nil,
-		"a `call` that agents are denied, a command or a tool (repeatable; replaces the default list)")
-	f.Var(optionalNumber(&o.want.Policy.Repeat, 0), "policy-repeat",
-		"equal calls in a row after which the next is denied, or 0 (default: 5)")
-	f.StringArrayVar(&o.want.Policy.Ask, "policy-ask", nil,
-		"a `call` that a person decides on, a command or a tool (repeatable)")
-	f.Var(duration(&o.want.Policy.AskTimeout, time.Second, "5m"), "policy-ask-timeout",
-		"how long such a call waits for the answer; then it is denied (default: 5m)")
-	f.StringArrayVar(&o.want.Policy.Allow, "policy-allow", nil,
-		"a `call` of --policy-ask that needs no answer (repeatable)")
 	choicesFlag(c, choice(&o.want.Sandbox.Mode, event.SandboxAuto, event.SandboxStrict, "off"), "sandbox",
 		"auto: agents cannot write protected paths, where bubblewrap works; strict: tasks write nothing but their tree, "+
 			"and only agents have a network")
-	f.StringArrayVar(&o.want.Sandbox.Caches, "sandbox-cache", nil,
-		"a `directory` that tasks may write with --sandbox strict, like ~/.cache/go-build (repeatable)")
 }
 
 func reviewFlags(c *cobra.Command, o *runOptions) {
 	f, want := c.Flags(), &o.want
 	choicesFlag(c, onOff(&want.Counsel), "counsel", "a panel of experts for stuck tasks")
-	f.Var(number(&want.Threshold, 1), "counsel-threshold", "stuckCount at which the panel is asked")
-	f.StringSliceVar(&want.Blocked, "counsel-block", want.Blocked, "names of experts to exclude")
 	choicesFlag(c, onOff(&want.Precheck), "precheck",
 		"let experts challenge tasks of reversibility 1 before their wave")
 	choicesFlag(c, choice(&want.Review, "off", "light", "thorough", "auto"), "review",
 		"reviews: light after each wave, thorough before the end")
-	f.Var(number(&want.ReviewRounds, 1), "max-review-rounds",
-		"maximum number of thorough reviews; then the run pauses with the remaining blockers")
-	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"},
-		"let a model judge criteria in prose; auto: if the plan needs an agent")
 	f.BoolVar(&want.AcceptAssumptions, "accept-assumptions", want.AcceptAssumptions,
 		"complete even if some criteria or tasks have no evidence")
 }
@@ -242,11 +208,9 @@ func reviewFlags(c *cobra.Command, o *runOptions) {
 func resultFlags(c *cobra.Command, o *runOptions) {
 	f, want := c.Flags(), &o.want
 	f.Var(delivery(&want.Deliver), "deliver", "how to deliver isolated work: auto, branch, ff, push, pr, or patch FILE")
-	f.BoolVar(&want.NoVerify, "no-verify", want.NoVerify, "commit isolated work without the repository's hooks")
 	f.StringVar(&o.track, "track", "", "tracking directory, or its slug (default: the one with the plan, see wavex init)")
 	f.StringArrayVar(&o.reports, "report", nil,
 		"KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)")
-	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL to notify of a breaker and of the end (repeatable)")
 }
 
 func limitFlags(c *cobra.Command, o *runOptions) {
@@ -272,6 +236,49 @@ func moneyFlags(c *cobra.Command, o *runOptions, help string) {
 	c.Flags().Var(limit(&l.USD, &l.NoUSD, "dollars, +N, or none", 0, budget.ParseUSD), "budget", help)
 	c.Flags().StringVar(&o.want.Prices, "prices", o.want.Prices,
 		"a price table (JSON) that overrides the built-in one, for attempts whose cost the CLI did not report")
+}
+
+// otherSettings returns the settings of a run that no command line has: they are for more than one run.
+func otherSettings(o *runOptions) *pflag.FlagSet {
+	c := &cobra.Command{}
+	f, want := c.Flags(), &o.want
+	f.StringVar(&o.claude, "claude", "", "path of the claude CLI (default: WAVEX_CLAUDE, else claude in PATH)")
+	f.Var(number(&want.Threshold, 1), "counsel-threshold", "stuckCount at which the panel is asked")
+	f.Var(duration(&o.grace, 0, "10s"), "grace",
+		"time for the agent to exit after its result, and for each step of stopping it "+
+			"(default: 10s; 3s after its input is closed, 5s after SIGTERM)")
+	choiceFlag(c, &o.judge, "judge", "auto", []string{"on", "off", "auto"},
+		"let a model judge criteria in prose; auto: if the plan needs an agent")
+	f.Var(number(&want.ReviewRounds, 1), "max-review-rounds",
+		"maximum number of thorough reviews; then the run pauses with the remaining blockers")
+	f.BoolVar(&want.NoVerify, "no-verify", want.NoVerify, "commit isolated work without the repository's hooks")
+	choiceFlag(c, &o.onSignal, "on-signal", "auto", []string{"auto", "drain", "interrupt"},
+		"the first Ctrl-C or SIGTERM lets running attempts finish, or not (auto: only Ctrl-C at a terminal does)")
+	policySettings(c, &want.Policy)
+	choicesFlag(c, choice(&want.RetrySession, "auto", "same", "fresh"), "retry-session", "session of a retry")
+	f.StringArrayVar(&want.Sandbox.Caches, "sandbox-cache", nil,
+		"a `directory` that tasks may write with sandbox strict, like ~/.cache/go-build (a list)")
+	f.BoolVar(&o.shareList, "share-task-list", false, "agents use the run's task list instead of lists of their own")
+	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL to notify of a breaker and of the end (a list)")
+	if o.fleet == nil { // else it has a flag
+		workersFlag(c, &want.Workers)
+	}
+	return f
+}
+
+// policySettings adds the settings of a policy on tool calls.
+func policySettings(c *cobra.Command, to *event.Policy) {
+	f := c.Flags()
+	f.StringArrayVar(&to.Allow, "policy-allow", nil, "a `call` of policy-ask that needs no answer (a list)")
+	f.StringArrayVar(&to.Ask, "policy-ask", nil, "a `call` that a person decides on, a command or a tool (a list)")
+	f.Var(duration(&to.AskTimeout, time.Second, "5m"), "policy-ask-timeout",
+		"how long such a call waits for the answer; then it is denied (default: 5m)")
+	f.StringArrayVar(&to.Deny, "policy-deny", nil,
+		"a `call` that agents are denied, a command or a tool (a list; replaces the default one)")
+	choicesFlag(c, choice(&to.Edits, policy.EditsWorktree, policy.EditsFiles, policy.EditsOff), "policy-edits",
+		"where editing tools may write: the project, the files of the task, or anywhere")
+	f.Var(optionalNumber(&to.Repeat, 0), "policy-repeat",
+		"equal calls in a row after which the next is denied, or 0 (default: 5)")
 }
 
 // runPlan runs run and resume.

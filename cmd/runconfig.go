@@ -93,14 +93,9 @@ func setMissing(c, from *event.Config) {
 }
 
 // openCaches makes the caches of a strict wall absolute. They must be directories: a wall cannot open a missing one.
-// Without a strict wall those that the command line does not name are ignored.
+// Without a strict wall they are ignored.
 func openCaches(o *runOptions, s *event.Sandbox) error {
-	if len(s.Caches) > 0 && s.Mode != event.SandboxStrict {
-		if o.flags.Changed("sandbox-cache") {
-			return usage("%s is for --sandbox strict; leave it out, or add that", o.named("sandbox-cache"))
-		}
-		s.Caches = nil
-	}
+	set(s.Mode != event.SandboxStrict, &s.Caches, nil)
 	caches := make([]string, len(s.Caches))
 	for i, dir := range s.Caches {
 		if rest, is := strings.CutPrefix(dir, "~/"); is {
@@ -163,6 +158,7 @@ func checkPatterns(o *runOptions, p *plan.Plan, c event.Policy) error {
 func (o *runOptions) apply(c *event.Config, take func(flag string) bool) {
 	to, cmd := runOptions{fleet: o.fleet, want: *c}, &cobra.Command{}
 	runFlags(cmd, &to)
+	cmd.Flags().AddFlagSet(otherSettings(&to))
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		from := o.flags.Lookup(f.Name)
 		if from == nil || !take(f.Name) {

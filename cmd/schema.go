@@ -24,7 +24,7 @@ Exit status: 0.`,
 		RunE: func(*cobra.Command, []string) error {
 			text := map[string]func() []byte{"plan": plan.Schema, "events": event.Schema, "scenario": rehearse.Schema,
 				"workflow-state": statefiles.WorkflowSchema, "state": statefiles.LinearSchema,
-				"config": func() []byte { return settingsSchema(settingFlags(Root(std))) }}[what]()
+				"config": func() []byte { return settingsSchema(settingFlags(std.Fleet)) }}[what]()
 			_, err := std.Out.Write(text)
 			return err
 		},

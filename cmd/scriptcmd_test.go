@@ -85,7 +85,7 @@ func program(ts *testscript.TestScript, args []string) *process {
 	p := &process{ended: make(chan struct{}), spoke: make(chan struct{})}
 	p.cmd = exec.Command(path, args[1:]...)
 	p.cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "WAVEX_CLAUDE"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "WAVEX_CLAUDE", "WAVEX_OPT_ON_SIGNAL"} {
 		p.cmd.Env = append(p.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	return p

@@ -57,10 +57,17 @@ type settings struct {
 	told    []setting             // values of the project's file that a person should know
 }
 
-// newSettings applies the environment to the flags of c.
-func newSettings(c *cobra.Command, fleet Fleet) (*settings, error) {
-	s := &settings{flags: c.Flags(), origins: map[string]origin{},
-		known: sync.OnceValue(func() *pflag.FlagSet { return settingFlags(Root(Stdio{Fleet: fleet})) })}
+// runSettings returns the settings of a command that runs a plan: its flags, and those without a flag.
+func runSettings(c *cobra.Command, o *runOptions) (*settings, error) {
+	all := otherSettings(o)
+	all.AddFlagSet(c.Flags())
+	return newSettings(all, o.fleet)
+}
+
+// newSettings applies the environment to flags.
+func newSettings(flags *pflag.FlagSet, fleet Fleet) (*settings, error) {
+	s := &settings{flags: flags, origins: map[string]origin{},
+		known: sync.OnceValue(func() *pflag.FlagSet { return settingFlags(fleet) })}
 	return s, s.applyEnvironment()
 }
 
@@ -116,10 +123,10 @@ func (s *settings) tell(planned map[string]string, to io.Writer) {
 	}
 }
 
-// settingFlags returns the flags of all commands that run a plan.
-func settingFlags(root *cobra.Command) *pflag.FlagSet {
-	all := pflag.NewFlagSet("settings", pflag.ContinueOnError)
-	for _, c := range root.Commands() {
+// settingFlags returns the flags of all commands that run a plan, and the settings without a flag.
+func settingFlags(fleet Fleet) *pflag.FlagSet {
+	all := otherSettings(&runOptions{fleet: fleet, want: flagDefaults()})
+	for _, c := range Root(Stdio{Fleet: fleet}).Commands() {
 		if f := c.Flags().Lookup("all"); f != nil && f.Hidden {
 			c.Flags().VisitAll(func(f *pflag.Flag) {
 				if flagGroup(f) != "" && !f.Hidden && all.Lookup(f.Name) == nil {
@@ -155,8 +162,8 @@ func (s *settings) applyEnvironment() error {
 	}
 	return s.apply(func(flag string) (origin, []string) {
 		from := origin{source: fromEnvironment, at: variable(flag)}
-		if flag == "claude" && os.Getenv(from.at) == "" {
-			from.at = "WAVEX_CLAUDE"
+		if (flag == "claude" || flag == "webhook") && os.Getenv(from.at) == "" {
+			from.at = "WAVEX_" + strings.ToUpper(flag)
 		}
 		if value := os.Getenv(from.at); value != "" {
 			return from, []string{value}

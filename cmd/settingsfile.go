@@ -147,7 +147,9 @@ func (s *settingsFile) flag(key source.Token, under string) (*pflag.Flag, error)
 
 // wayOut says where a value may stand that a project must not have.
 func wayOut(flag string) string {
-	return "give it as a flag, --" + flag + ", or in " + cmp.Or(userSettings(), "your own settings")
+	how := "--" + flag
+	set(otherSettings(&runOptions{}).Lookup(flag) != nil, &how, variable(flag))
+	return "give it as " + how + ", or in " + cmp.Or(userSettings(), "your own settings")
 }
 
 // values reads the value that begins with t.
@@ -214,13 +216,13 @@ const (
 // classes lists the flags of each class. docs/settings.md has the same table.
 var classes = map[class]string{
 	free: "ascii fail-fast output plain retry-session schedule status-block workflow",
-	told: "allow-short budget counsel counsel-block counsel-threshold deliver grace " +
+	told: "allow-short budget counsel counsel-threshold deliver grace " +
 		"isolation judge max-fix-rounds max-iterations max-retries max-review-rounds max-tokens mode on-signal parallel " +
 		"precheck review shape share-task-list wait-for-reset wall-clock wave-budget",
-	userOnly: "accept-assumptions agent claude if-unfinished no-verify policy-allow policy-ask " +
+	userOnly: "accept-assumptions agent claude no-verify policy-allow policy-ask " +
 		"policy-ask-timeout policy-deny policy-edits policy-repeat prices report scenario sandbox sandbox-cache track " +
 		"trust webhook workers yes",
-	once: "accept-plan fix force fresh gaps only params set spec-score task-list",
+	once: "accept-plan fix force fresh gaps only set spec-score task-list",
 }
 
 // classOf returns the class of a flag, or "" if it has none: then no project may set it.

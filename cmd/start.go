@@ -22,7 +22,7 @@ import (
 )
 
 func newStart(std Stdio) *cobra.Command {
-	o := requestOptions{run: &runOptions{fleet: std.Fleet, want: flagDefaults(), ifUnfinished: "resume"}}
+	o := requestOptions{run: &runOptions{fleet: std.Fleet, want: flagDefaults()}}
 	c := &cobra.Command{
 		Use:   "start [REQUEST]",
 		Short: "Go from a sentence to a verified result",
@@ -75,7 +75,7 @@ or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			var err error
 			o.text = strings.Join(args, "")
-			if o.run.settings, err = newSettings(c, std.Fleet); err != nil {
+			if o.run.settings, err = runSettings(c, o.run); err != nil {
 				return err
 			}
 			return runRequest(c.Context(), o, std)

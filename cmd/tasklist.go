@@ -44,19 +44,19 @@ func planOrListPath(args []string, list string) (path string, err error) {
 
 // resolveSharedList opens the list that child processes share, if the user asked for it.
 func (r *invocation) resolveSharedList() error {
-	name := os.Getenv(tasklist.EnvVar)
+	name, setting := os.Getenv(tasklist.EnvVar), r.opts.named("share-task-list")
 	if planfile.IsList(r.plan.Path) {
 		own, err := tasklist.Open(filepath.Base(r.plan.Path), os.Getenv)
 		if err != nil {
 			return err
 		}
 		if name = own.Name; !planfile.SamePath(own.Dir, r.plan.Path) {
-			return usage("--share-task-list: agents would not find %s; it is none of the lists in %s", r.plan.Path,
+			return usage("%s: agents would not find %s; it is none of the lists in %s", setting, r.plan.Path,
 				filepath.Dir(own.Dir))
 		}
 	}
 	if name == "" {
-		return usage("--share-task-list: there is no task list; name one with --task-list or %s", tasklist.EnvVar)
+		return usage("%s: there is no task list; name one with --task-list or %s", setting, tasklist.EnvVar)
 	}
 	r.config.TaskList = name
 	return nil

@@ -33,7 +33,7 @@ type verifyOptions struct {
 
 func newVerify(std Stdio) *cobra.Command {
 	o := verifyOptions{rounds: 20,
-		run: &runOptions{fleet: std.Fleet, want: flagDefaults(), resuming: true, ifUnfinished: "resume"}}
+		run: &runOptions{fleet: std.Fleet, want: flagDefaults(), resuming: true}}
 	c := &cobra.Command{
 		Use:   "verify [PLAN]",
 		Short: "Make all checks of a plan now, and close the gaps",
@@ -129,9 +129,8 @@ func openVerification(ctx context.Context, args []string, o *verifyOptions, std 
 		v.State = past.State
 		v.Events = past.Events
 		v.Dir = past.State.Config.Dir
-		if o.run.params.isGiven() {
-			return nil, usage("--set and --params are for a plan without a run; run %s has its values",
-				past.State.Config.Run)
+		if len(o.run.params) > 0 {
+			return nil, usage("--set is for a plan without a run; run %s has its values", past.State.Config.Run)
 		}
 		if err := run.CheckAgreement(past.Events, past.State.Config, v.Plan, nil); err != nil {
 			return nil, err

@@ -33,7 +33,6 @@ const (
 
 var (
 	errTimeout       = errors.New("no answer in time")
-	errNoExperts     = errors.New("no experts are left: all are blocked")
 	errShareTooSmall = errors.New("the cap cannot be shared among the experts")
 )
 
@@ -41,9 +40,6 @@ var (
 // further calls that share the limit.
 func (p *Panel) convene(limit budget.USD, later int, choose func(*Roster) []Expert) ([]Expert, budget.USD, error) {
 	experts := choose(p.Experts)
-	if len(experts) == 0 {
-		return nil, 0, errNoExperts
-	}
 	share, err := shareCap(limit, len(experts)+later)
 	return experts, share, err
 }

@@ -127,17 +127,17 @@ func TestDimensionWithoutAnAnswer(t *testing.T) {
 func TestClarifyWithAnotherRoster(t *testing.T) {
 	t.Parallel()
 	all := names(builtIn(t).Experts())
-	without := func(left ...string) (blocked []string) {
+	without := func(left ...string) (missing []string) {
 		for _, name := range all {
 			if !slices.Contains(left, name) {
-				blocked = append(blocked, name)
+				missing = append(missing, name)
 			}
 		}
-		return blocked
+		return missing
 	}
 	for _, tt := range []struct {
 		dimension string
-		blocked   []string
+		missing   []string
 		want      string
 	}{
 		{"outcome", []string{"domain-modeller"}, "ux-designer"},
@@ -150,10 +150,7 @@ func TestClarifyWithAnotherRoster(t *testing.T) {
 	} {
 		t.Run(tt.dimension+" by "+tt.want, func(t *testing.T) {
 			t.Parallel()
-			r, err := LoadRoster("", tt.blocked)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := rosterWithout(t, tt.missing...)
 			f := newFakeCaller(t)
 			f.answers["clarify/"+tt.want] = func(context.Context, runner.Question) runner.Answer {
 				return asked(item(tt.dimension, "Which?", "this", "that"))
@@ -165,12 +162,14 @@ func TestClarifyWithAnotherRoster(t *testing.T) {
 			}
 		})
 	}
-	r, err := LoadRoster("", all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := (&Panel{Caller: newFakeCaller(t), Experts: r}).Clarify(t.Context(), ClarifyCase{Request: "x", Gaps: openGaps()})
-	same(t, "nobody left", c, Clarification{Unavailable: "no experts are left: all are blocked"})
+}
+
+// rosterWithout returns the embedded experts but some.
+func rosterWithout(t *testing.T, names ...string) *Roster {
+	t.Helper()
+	r := builtIn(t)
+	r.experts = slices.DeleteFunc(r.experts, func(e Expert) bool { return slices.Contains(names, e.Name) })
+	return r
 }
 
 // clarify asks the embedded experts about a case.

@@ -86,7 +86,7 @@ func stuck() Case {
 
 func builtIn(t testing.TB) *Roster {
 	t.Helper()
-	r, err := LoadRoster("", nil)
+	r, err := LoadRoster("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -273,13 +273,3 @@ func TestInterrupted(t *testing.T) {
 	same(t, "cost", v.Cost, budget.USD(0))
 	same(t, "failure", v.Failure, runner.Interrupted)
 }
-
-func TestEverybodyBlocked(t *testing.T) {
-	t.Parallel()
-	r, err := LoadRoster("", names(builtIn(t).Experts()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := (&Panel{Caller: newFakeCaller(t), Experts: r}).Diagnose(t.Context(), stuck())
-	same(t, "why", v.Unavailable, "no experts are left: all are blocked")
-}

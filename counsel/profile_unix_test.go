@@ -20,7 +20,7 @@ func TestProfileThatIsAPipe(t *testing.T) {
 	if err := unix.Mkfifo(filepath.Join(dir, "expert.md"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadRoster(dir, nil); !errors.Is(err, safefile.ErrNotRegular) || strings.Contains(err.Error(), "\n") {
+	if _, err := LoadRoster(dir); !errors.Is(err, safefile.ErrNotRegular) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
 }

@@ -43,10 +43,8 @@ func embeddedExperts() map[string]Expert {
 
 // LoadRoster gathers the embedded experts and those in dir (each *.md file except README.md and
 // names that begin with a dot; usually .loop/experts). An expert in dir replaces an embedded one
-// of the same name. dir may be "" or missing. The experts named in blocked are never asked.
-// Blocking an unknown expert is an error, because it is likely a misspelling. Errors in profiles
-// are *ProfileError, all of them joined.
-func LoadRoster(dir string, blocked []string) (*Roster, error) {
+// of the same name. dir may be "" or missing. Errors in profiles are *ProfileError, all of them joined.
+func LoadRoster(dir string) (*Roster, error) {
 	byName := embeddedExperts()
 	own := map[string]Expert{}
 	files, err := ownProfiles(dir)
@@ -78,17 +76,9 @@ func LoadRoster(dir string, blocked []string) (*Roster, error) {
 		r.experts = append(r.experts, e)
 	}
 	slices.SortFunc(r.experts, func(a, b Expert) int { return strings.Compare(a.Name, b.Name) })
-	for _, b := range normalise(blocked) {
-		if _, ok := byName[b]; !ok {
-			errs = append(errs, fmt.Errorf("blocked experts: nobody is called %q; there are: %s",
-				oneLine(b, 40), strings.Join(r.Names(), ", ")))
-		}
-	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	block := normalise(blocked)
-	r.experts = slices.DeleteFunc(r.experts, func(e Expert) bool { return slices.Contains(block, e.Name) })
 	return r, nil
 }
 

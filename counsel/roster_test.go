@@ -69,7 +69,7 @@ func TestOwnExperts(t *testing.T) {
 		".draft.md":   "not yet",
 		"notes.txt":   "no profile",
 	})
-	r, err := LoadRoster(dir, []string{"debugger", " Simplifier "})
+	r, err := LoadRoster(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,19 +77,18 @@ func TestOwnExperts(t *testing.T) {
 	for _, e := range r.Experts() {
 		by[e.Name] = e
 	}
-	same(t, "how many", len(by), 11)
+	same(t, "how many", len(by), 13)
 	same(t, "replaced", by["tester"].Body, "Our own tester.\n---\nIt ends here.")
 	same(t, "aspects", by["tester"].Aspects, []string{"payments", "real-time"})
 	same(t, "failures", by["firmware"].Failures, []string{"any", "stalled"})
 	same(t, "files", by["firmware"].Files, []string{"7", "c", "ino"})
 	same(t, "no words", len(by["tester"].Files), 0)
 	same(t, "body", by["firmware"].Body, "You count cycles.")
-	same(t, "blocked", by["debugger"].Name+by["simplifier"].Name, "")
 }
 
 func TestNoOwnExperts(t *testing.T) {
 	t.Parallel()
-	r, err := LoadRoster(filepath.Join(t.TempDir(), "missing"), nil)
+	r, err := LoadRoster(filepath.Join(t.TempDir(), "missing"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +126,7 @@ func TestProfileErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := profileDir(t, map[string]string{"own.md": tt.text})
-			_, err := LoadRoster(dir, nil)
+			_, err := LoadRoster(dir)
 			pe, ok := errors.AsType[*ProfileError](err)
 			if !ok {
 				t.Fatalf("error: %v", err)
@@ -146,7 +145,7 @@ func TestRosterReportsEveryMistake(t *testing.T) {
 	dir := profileDir(t, map[string]string{
 		"a.md": "---\nname: same\n---\nA.", "b.md": "---\naspects: x\nname: same\n---\nB.", "c.md": "no front",
 		"d.md": "---\n{name: same}\n---\nD."})
-	_, err := LoadRoster(dir, []string{"debuger"})
+	_, err := LoadRoster(dir)
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -154,7 +153,6 @@ func TestRosterReportsEveryMistake(t *testing.T) {
 		filepath.Join(dir, "b.md") + ":3: " + filepath.Join(dir, "a.md") + ` has the name "same" as well`,
 		filepath.Join(dir, "c.md") + ":1: ",
 		filepath.Join(dir, "d.md") + ":1: " + filepath.Join(dir, "a.md") + ` has the name "same" as well`,
-		`blocked experts: nobody is called "debuger"; there are: api-designer, `,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %s", err, want)
@@ -166,7 +164,7 @@ func TestRosterReportsEveryMistake(t *testing.T) {
 func TestLongestProfile(t *testing.T) {
 	t.Parallel()
 	dir := profileDir(t, map[string]string{"x.md": "---\nname: x\n---\n" + strings.Repeat("x", maxBody)})
-	if _, err := LoadRoster(dir, nil); err != nil {
+	if _, err := LoadRoster(dir); err != nil {
 		t.Error(err)
 	}
 }
@@ -174,7 +172,7 @@ func TestLongestProfile(t *testing.T) {
 func TestUnreadableExperts(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(profileDir(t, map[string]string{"f": ""}), "f")
-	if _, err := LoadRoster(file, nil); err == nil || !strings.Contains(err.Error(), "reading the experts") {
+	if _, err := LoadRoster(file); err == nil || !strings.Contains(err.Error(), "reading the experts") {
 		t.Errorf("error: %v", err)
 	}
 }

@@ -77,8 +77,8 @@ func TestLedgerOfRetriesInOneSession(t *testing.T) {
 				fakeapi.Use(fakeapi.Write("f0.txt", "goats\n")).WithUsage(use), report("true"),
 				fakeapi.Use(fakeapi.Edit("f0.txt", "goats", "sheep")).WithUsage(use), report("true"),
 			}}}})
-		e := newRepo(t, manyTasks(1, 1)).on(c).wavex(srv, "run", "plan.json", "--output", "json", "--counsel", "off",
-			"--retry-session", "same").end()
+		e := newRepo(t, manyTasks(1, 1)).on(c).wavexEnv(Env(t, srv, "WAVEX_OPT_RETRY_SESSION=same"), "run", "plan.json",
+			"--output", "json", "--counsel", "off").end()
 		_, last := e.events(t)
 		if e.exit != 0 || last.Iterations != 3 {
 			t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)

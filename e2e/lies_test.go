@@ -22,7 +22,7 @@ import (
 
 // scene is a run of one task with a CLI that lies.
 type scene struct {
-	args   []string
+	env    []string
 	more   string // further members of the plan
 	tools  string // as in manyTasksPlan
 	agents func() []*fakeapi.Agent
@@ -37,7 +37,8 @@ var (
 	// denied has a tool call without permission.
 	denied = scene{agents: steps(fakeapi.Use(fakeapi.Bash("touch elsewhere")).WithUsage(use), writesSheep, report("true"))}
 	// resumed has two attempts in one session.
-	resumed = scene{args: []string{"--retry-session", "same"}, agents: steps(report("true"), writesSheep, report("true"))}
+	resumed = scene{env: []string{"WAVEX_OPT_RETRY_SESSION=same"},
+		agents: steps(report("true"), writesSheep, report("true"))}
 	// killed kills the CLI after three responses.
 	killed = scene{tools: `"Bash"`, exit: 3, agents: steps(fakeapi.Use(fakeapi.Bash("true")).WithUsage(expensiveUsage),
 		fakeapi.Use(fakeapi.Bash("true 2")).WithUsage(expensiveUsage),
@@ -118,7 +119,7 @@ func (test liesTest) run(t *testing.T, c cli) {
 		script.Agents = s.agents()
 	}
 	srv, cache := fakeapi.New(t, script), t.TempDir()
-	env := Env(t, srv, support.EnvVar+"="+cache)
+	env := Env(t, srv, append(s.env, support.EnvVar+"="+cache, "WAVEX_OPT_GRACE=1s")...)
 	text := manyTasksPlan{n: 1, parallel: 1, model: model, tools: s.tools}.String()
 	r := newRepo(t, strings.Replace(text, `"defaults"`, s.more+`"defaults"`, 1)).on(c.lying(t, test.lie))
 	release := reserveProcesses(t, 2) // of probes
@@ -127,8 +128,8 @@ func (test liesTest) run(t *testing.T, c cli) {
 		release()
 		release = reserveProcesses(t, 1)
 	}
-	w := r.wavexIn(release, env, append([]string{"run", "plan.json", "--output", "json", "--budget", "3",
-		"--counsel", "off", "--grace", "1s"}, s.args...)...)
+	w := r.wavexIn(release, env, "run", "plan.json", "--output", "json", "--budget", "3",
+		"--counsel", "off")
 	if broken.Required {
 		refused(t, srv, w.end(), broken.Text, "npm install -g @anthropic-ai/claude-code@"+statement.Newest())
 		return
@@ -152,7 +153,7 @@ func (test liesTest) run(t *testing.T, c cli) {
 	if spent < charged || spent > charged && (test.over == nil || !test.over(c)) || charged == 0 {
 		t.Errorf("the ledger says %d, the API charged %d", spent, charged)
 	}
-	if len(s.args) > 0 { // the attempts are in one session
+	if len(s.env) > 0 { // the attempts are in one session
 		asked := srv.Messages(nil)
 		if first, last := asked[0].Session(), asked[len(asked)-1].Session(); first != last {
 			t.Errorf("the first attempt has session %s, the last %s", first, last)

@@ -106,8 +106,8 @@ func TestShims(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			env := Env(t, srv, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-			if e := r.wavexEnv(env, "run", "plan.json", "--plain", "--claude", path).end(); e.exit != 0 {
+			env := Env(t, srv, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "WAVEX_CLAUDE="+path)
+			if e := r.wavexEnv(env, "run", "plan.json", "--plain").end(); e.exit != 0 {
 				t.Errorf("exit %d\n%s", e.exit, e.stderr)
 			}
 		})

@@ -22,14 +22,14 @@ func TestAgentsThatShareAListHaveItsTools(t *testing.T) {
 			change("1", "metadata", map[string]any{"seen": "by the agent"}), create("Found on the way", "by the agent"),
 			fakeapi.Use(fakeapi.Write("note", "done")), report("true"),
 		}}}})
-	env := Env(t, srv)
+	env := Env(t, srv, "WAVEX_OPT_SHARE_TASK_LIST=true")
 	dir := filepath.Join(configDir(env), "tasks", "team")
 	r := newRepo(t, "")
 	r.write("plan.json", `{"version": 1, "tasks": [{"id": "1", "subject": "Do it", "verify": ["test -f note"]}]}`)
 	if e := r.wavexEnv(env, "export", "--task-list", "team", "plan.json").end(); e.exit != 0 {
 		t.Fatalf("exit %d: %s", e.exit, e.stderr)
 	}
-	e := r.wavexEnv(env, "run", "--task-list", "team", "--share-task-list", "--plain").end()
+	e := r.wavexEnv(env, "run", "--task-list", "team", "--plain").end()
 	if e.exit != 0 {
 		t.Fatalf("exit %d: %s", e.exit, e.stderr)
 	}

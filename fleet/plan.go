@@ -27,7 +27,7 @@ func refusePlan(ctx context.Context, p *plan.Plan, c *event.Config) error {
 		return nil
 	}
 	if planfile.IsList(p.Path) || c.TaskList != "" {
-		return usage("%s: workers cannot share a task list of Claude Code; run a plan file without --share-task-list", p.Path)
+		return usage("%s: workers cannot share a task list of Claude Code; run a plan file without share-task-list", p.Path)
 	}
 	if len(p.Share) > 0 {
 		return usage("%s:%d: share: workers have only files of git, and %s is none; let setup make it there", p.Path,

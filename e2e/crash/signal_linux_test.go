@@ -67,6 +67,8 @@ func TestSignalledWithoutATerminal(t *testing.T) {
 	}
 }
 
+const interrupts = "WAVEX_OPT_ON_SIGNAL=interrupt"
+
 func TestCancelledByARunner(t *testing.T) {
 	t.Parallel()
 	start := seed(t)
@@ -74,7 +76,7 @@ func TestCancelledByARunner(t *testing.T) {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, hangingPlan)
-			w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--on-signal", "interrupt", "--output", "json")
+			w := p.Start([]string{interrupts}, "run", "plan.json", "--agent", "rehearse", "--output", "json")
 			w.Started(3)
 			moment := time.Duration(rand.New(rand.NewPCG(start, uint64(n))).Int64N(int64(400 * time.Millisecond)))
 			if w.OverWithin(moment) {
@@ -100,7 +102,7 @@ func TestCancelledByARunner(t *testing.T) {
 func TestInterruptedInTime(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, interruptiblePlan)
-	w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--on-signal", "interrupt", "--plain")
+	w := p.Start([]string{interrupts}, "run", "plan.json", "--agent", "rehearse", "--plain")
 	w.Started(2)
 	if err := w.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

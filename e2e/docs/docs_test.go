@@ -40,7 +40,6 @@ type setting struct {
 var settings = []setting{
 	{"wavex agent", "new", []int{1}, "it wants the input of a CLI"},
 	{"wavex run examples/quickstart", "", nil, "the quickstart has a test of its own, and .ci/run"},
-	{"wavex run plan.json --webhook", "new", []int{0}, ""},
 	{"wavex run --task-list", "new", []int{0, 1},
 		"the stand-in changes nothing, so nothing shows that the list's task is done"},
 	{"wavex plan \"", "new", []int{0, 5}, "the stand-in finds every request too vague"},

@@ -148,7 +148,7 @@ func (c *soaked) run(rng *rand.Rand) {
 // args returns the command line of the next session: the printed one if there is one.
 func (c *soaked) args(rng *rand.Rand) []string {
 	run, end := scratch.LastRun(c.events)
-	always := []string{"--grace", "1s", "--output", "json"}
+	always := []string{"--output", "json"}
 	switch {
 	case run == "" || end == nil && rng.IntN(2) == 0:
 		return append([]string{"run", "plan.json"}, always...)
@@ -167,7 +167,8 @@ func (c *soaked) session(rng *rand.Rand, s *strike) {
 	if s != nil {
 		s.arm(c.t, c.bin)
 	}
-	w := c.p.Start([]string{"PATH=" + c.bin + string(os.PathListSeparator) + os.Getenv("PATH")}, args...)
+	w := c.p.Start([]string{"WAVEX_OPT_GRACE=1s", "PATH=" + c.bin + string(os.PathListSeparator) + os.Getenv("PATH")},
+		args...)
 	wrong := ""
 	if s != nil {
 		wrong = s.do(w, before)

@@ -55,7 +55,7 @@ func CLI(ctx context.Context, path string, env []string, wait time.Duration) (su
 		if !speaksProtocol(ctx, []string{p.Path}, env, wait) {
 			return p, failCheck(cliCheck, fmt.Sprintf(
 				"%s is not the claude CLI: it says %q when asked for its version, and does not speak its protocol",
-				p.Path, firstLine(said)), "name the CLI with --claude, or install it with: "+support.Install)
+				p.Path, firstLine(said)), "name the CLI with WAVEX_CLAUDE, or install it with: "+support.Install)
 		}
 		return p, warnCheck(cliCheck, fmt.Sprintf("%s tells no version: %q", p.Path, firstLine(said)),
 			"see that it is the claude CLI")
@@ -80,7 +80,7 @@ func noVersionCheck(program, said string, err error, wait time.Duration) Check {
 	case errors.As(err, &start):
 		return failCheck(name, fmt.Sprintf("%s is no program that this system (%s/%s) can start: %v", program, runtime.GOOS,
 			runtime.GOARCH, errors.Unwrap(start)),
-			"name the CLI with --claude, or install it with: "+support.Install)
+			"name the CLI with WAVEX_CLAUDE, or install it with: "+support.Install)
 	case errors.Is(err, errNoAnswer):
 		return failCheck(name, fmt.Sprintf("%s --version gave no answer in %s", program, wait),
 			"try it by hand; something holds it up")

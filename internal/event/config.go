@@ -49,7 +49,6 @@ type Config struct {
 	MaxRetries   int           `json:"max_retries"`             // after the first try
 	ForceRetries bool          `json:"force_retries"`           // MaxRetries overrides the plan
 	Counsel      bool          `json:"counsel"`                 // convene panels
-	Blocked      []string      `json:"counsel_block,omitempty"` // experts that are never asked
 	Precheck     bool          `json:"precheck,omitempty"`      // challenge tasks of reversibility 1 before their wave
 	Threshold    int           `json:"counsel_threshold"`       // stuckCount that convenes one
 	RetrySession string        `json:"retry_session"`           // "same", "fresh", "auto"

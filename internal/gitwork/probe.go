@@ -323,17 +323,17 @@ func (m *Manager) probeHook(ctx context.Context, g git, hook, task string, args 
 		return nil
 	case errors.Is(err, errHookProbeTimeout):
 		return &Error{HookRefuses, fmt.Sprintf("the hook %s did not end within %s, as if it waited for a person", hook,
-			hookProbeTimeout), "run with --no-verify or --isolation shared"}
+			hookProbeTimeout), "set WAVEX_OPT_NO_VERIFY=1, or --isolation shared"}
 	case !errors.As(err, &failed):
 		if err != nil {
 			return err
 		}
 	case args != nil:
 		return &Error{HookRefuses, fmt.Sprintf("the hook %s refuses the commit message of task %s: %s", hook, task,
-			failed.said(300)), "change the subject of the task, or run with --no-verify or --isolation shared"}
+			failed.said(300)), "change the subject of the task, or set WAVEX_OPT_NO_VERIFY=1, or --isolation shared"}
 	case failed.code == 126 || failed.code == 127 || missingTool().MatchString(failed.stderr):
 		return &Error{HookRefuses, fmt.Sprintf("the hook %s lacks something in a worktree (see share and setup in the plan "+
-			"for what it lacks): %s", hook, failed.said(300)), "make it pass, or run with --no-verify or --isolation shared"}
+			"for what it lacks): %s", hook, failed.said(300)), "mend it, or set WAVEX_OPT_NO_VERIFY=1, or --isolation shared"}
 	default: // the hook may need changes, or a task may mend its failure
 		m.notice("the hook %s fails without changes in a worktree: %s", hook, failed.said(300))
 	}

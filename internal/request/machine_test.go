@@ -101,7 +101,7 @@ func (w *fixture) machine(b *memoryJournal) *request.Machine {
 	if err := os.MkdirAll(string(loop.In(w.dir)), 0o700); err != nil {
 		w.t.Fatal(err)
 	}
-	experts, err := counsel.LoadRoster("", nil)
+	experts, err := counsel.LoadRoster("")
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ type Coordinator struct {
 
 // New reads the roster of experts. It returns the error of usererr.Input if it cannot use the roster.
 func New(o Options) (*Coordinator, error) {
-	roster, err := counsel.LoadRoster(o.Config.Loop.Path(loop.Experts), o.Config.Blocked)
+	roster, err := counsel.LoadRoster(o.Config.Loop.Path(loop.Experts))
 	if err != nil {
 		return nil, usererr.Input(err)
 	}

@@ -26,10 +26,11 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	p := &plan.Plan{}
 	var wrong *usererr.UsageError
-	if _, err := New(Options{Plan: p,
-		Config: event.Config{Loop: loop.Dir(t.TempDir()), Blocked: []string{"nobody"}},
+	dir := t.TempDir()
+	testrepo.Files{"experts/x.md": "no profile"}.Write(t, dir)
+	if _, err := New(Options{Plan: p, Config: event.Config{Loop: loop.Dir(dir)},
 		Caller: &fakeCaller{}}); !errors.As(err, &wrong) {
-		t.Errorf("an expert whom nobody knows is blocked: %v", err)
+		t.Errorf("a file that is no profile: %v", err)
 	}
 	o := Options{Plan: p, Config: event.Config{Loop: loop.Dir(t.TempDir())}, Caller: &fakeCaller{},
 		Agent: agent.Agent{Name: agent.Claude}}

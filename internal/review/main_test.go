@@ -53,7 +53,7 @@ func newCoordinator(t *testing.T, dir, text string, who counsel.Caller) (*Coordi
 	at, err := workspace.Open(t.Context(), p, c, "", nil, nil, func(string) {}, func(error) {})
 	testrepo.Must(t, err)
 	t.Cleanup(func() { testrepo.Must(t, at.Close(context.WithoutCancel(t.Context()))) })
-	experts, err := counsel.LoadRoster("", nil)
+	experts, err := counsel.LoadRoster("")
 	testrepo.Must(t, err)
 	s := scheduler.NewState(p)
 	s.Config = c
