@@ -11,9 +11,9 @@
 // A directory may have 5 "what" and 1 "nobody" per 1000 lines of prose, no tuples, and as many long lines as
 // testdata/ceilings.txt says. `make ceilings` lowers the ceilings to the current counts and never raises one.
 //
-// TestSourceSizes counts production lines by room, packages, flags of run, keys of plans, types of events, fields of
-// the scheduler's State and words of the documentation. None may exceed its ceiling in testdata/sizes.txt, which
-// `make ceilings` lowers likewise.
+// TestSourceSizes counts production lines by room, lines of tests, packages and their imports, flags of run, keys of
+// plans, types of events, fields of the scheduler's State and words of the documentation. None may exceed its ceiling
+// in testdata/sizes.txt, which `make ceilings` lowers likewise.
 //
 // Functions over [maxFunc] lines and structs over [maxStruct] fields fail in production files, unless
 // testdata/exceptions.txt lists them with a reason.
