@@ -150,7 +150,7 @@ func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	size, adopted := max(1, r.s.Config.Parallel), r.s.decideAdoptions()
 	// A light review, an integration, the closing steps and adopted attempts run outside the parallel limit.
 	// An attempt sends two messages: its turn and its end.
-	r.results, r.jobs = make(chan message, 2*(size+len(adopted))+3), make(chan func())
+	r.results = make(chan message, 2*(size+len(adopted))+3)
 	r.group.SetLimit(size)
 	if err := r.commit(adopted...); err != nil {
 		return event.RunEnded{}, err
@@ -173,7 +173,6 @@ type running struct {
 	// adopted attempts, which may be more than the parallel limit of this session.
 	background    errgroup.Group
 	results       chan message
-	jobs          chan func()    // to idle workers
 	batch         []pendingEvent // applied, not yet durable
 	written       int            // the part of the batch that is written; its covered events have been acted on
 	announcedWave int            // the open wave, if its record is durable; else 0
@@ -420,9 +419,6 @@ func (r *running) commit(bodies ...event.Body) error {
 // loop itself.
 func (r *running) stop() {
 	r.cancel(ErrInterrupted)
-	if r.jobs != nil {
-		close(r.jobs)
-	}
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)

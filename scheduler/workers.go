@@ -140,26 +140,13 @@ func (r *running) recordTurn(b event.AttemptStarted) func(runner.Turn) error {
 	}
 }
 
-// runJob runs f under the parallel limit and sends its message to the loop. Workers are reused, with
-// the stack that they have grown. Events are admitted within the limit, so the loop waits at most
-// for a worker that has sent its message and is about to become idle.
+// runJob runs f under the parallel limit and sends its message to the loop. Events are admitted within the limit, so
+// the loop waits at most for a goroutine that has sent its message and is about to end.
 func (r *running) runJob(f func() message) {
-	job := func() { r.results <- f() } // has room for all work that may run
-	select {
-	case r.jobs <- job:
-		return
-	default:
-	}
-	worker := func() error {
-		job()
-		for next := range r.jobs {
-			next()
-		}
+	r.group.Go(func() error {
+		r.results <- f() // has room for all work that may run
 		return nil
-	}
-	if !r.group.TryGo(worker) {
-		r.jobs <- job
-	}
+	})
 }
 
 // inBackground does work outside the parallel limit and sends its end to the loop, which decides what follows. If the
