@@ -21,7 +21,6 @@ import (
 	"wavex/internal/run"
 	"wavex/internal/usererr"
 	"wavex/runner"
-	"wavex/scheduler"
 )
 
 // This file connects a session of a run with its workers, and with a collector of traces.
@@ -51,8 +50,8 @@ const (
 	workersStopWait = time.Minute
 )
 
-// Begin makes the Runner of a session's attempts, and the view of a tracer, or nil.
-func (s *session) Begin(ctx context.Context, r run.FleetSession) (made runner.Runner, v scheduler.View, err error) {
+// Begin makes the Runner of a session's attempts, and a tracer, or nil.
+func (s *session) Begin(ctx context.Context, r run.FleetSession) (made runner.Runner, t run.Traces, err error) {
 	s.run, made = r, r.Local
 	if c := r.Config; s.engine != nil {
 		if c.Isolation != event.Isolated {
@@ -73,7 +72,7 @@ func (s *session) Begin(ctx context.Context, r run.FleetSession) (made runner.Ru
 	if s.tracer == nil {
 		return made, nil, nil
 	}
-	return traced{made, s.tracer}, s.tracer, nil
+	return made, s.tracer, nil
 }
 
 // Results returns the results of earlier attempts on workers. It stops those that run if stop is set.
@@ -121,15 +120,4 @@ func startTracing(ctx context.Context) (*telemetry.Tracer, error) {
 		return nil, err
 	}
 	return telemetry.New(ctx, e, cmd.Version(), os.Getenv)
-}
-
-// traced adds the identity of its span to the environment of an attempt.
-type traced struct {
-	runner.Runner
-	*telemetry.Tracer
-}
-
-func (t traced) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
-	req.Env = t.Env(req)
-	return t.Runner.Attempt(ctx, req, hooks)
 }

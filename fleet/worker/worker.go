@@ -224,10 +224,14 @@ func (a *attempt) run(ctx context.Context) runner.Result {
 	if err != nil {
 		return a.broken(err)
 	}
-	hooks := runner.Hooks{TurnEnded: func(t runner.Turn) error {
+	req, hooks := here.req, runner.Hooks{TurnEnded: func(t runner.Turn) error {
 		return a.bringTurn(ctx, here, a.redactTurn(t))
 	}}
-	res := here.manager.Runner(local).Attempt(ctx, here.req, hooks)
+	leave, res := here.manager.Enter(ctx, &req, &hooks)
+	if leave != nil {
+		res = local.Attempt(ctx, req, hooks)
+		leave(&res)
+	}
 	res.Worker, res.Duration = a.opts.Name, time.Since(began)
 	res = a.opts.Redact(res) // what follows a push must not change it: a detached body is the pushed one
 	if err := a.bringBack(context.WithoutCancel(ctx), here, &res); err != nil {

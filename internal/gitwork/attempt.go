@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"wavex/internal/exhaustion"
 	"wavex/internal/plan"
@@ -17,124 +16,122 @@ import (
 	"wavex/runner"
 )
 
-// Runner returns a Runner that gives every attempt of inner a directory to work in. In shared mode
-// that is the user's directory, which attempts share. In worktree mode it is a worktree, and finished
-// work becomes a commit.
-func (m *Manager) Runner(inner runner.Runner) runner.Runner {
-	if m.state.Mode == Worktree {
-		return &worktreeRunner{m, inner}
+// Enter gives an attempt a directory to work in, by changes of its request and its hooks. In shared mode that is the
+// user's directory, which attempts share. In worktree mode it is a worktree, and finished work becomes a commit. The
+// caller must call leave with the result. If leave is nil the attempt cannot begin, and res is its result.
+func (m *Manager) Enter(ctx context.Context, req *runner.Request, hooks *runner.Hooks) (leave func(*runner.Result),
+	res runner.Result) {
+	began, enter, lacks := m.opts.Now(), m.enterTree, "no worktree for it: "
+	if m.opts.Elsewhere {
+		enter, lacks = m.enterElsewhere, "no commit for it to begin on: "
+	} else if m.state.Mode == Shared {
+		return m.enterShared(req, hooks), res
 	}
-	return &sharedRunner{m, inner}
-}
-
-// sharedRunner runs attempts in the user's directory.
-type sharedRunner struct {
-	m     *Manager
-	inner runner.Runner
-}
-
-func (r *sharedRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
-	defer r.m.slots.emptyDir(req.Slot)
-	if hooks.Directory = r.m.shared; len(req.Env) == 0 { // its checks see no values of its own
-		hooks.Memory = &r.m.checks.Memory
+	leave, err := enter(ctx, req, hooks)
+	if err == nil {
+		return leave, res
 	}
-	if req.Command == "" || !r.m.shared.single {
-		hooks.Files = r.m.shared.lock.since
+	res = runner.Result{Outcome: runner.Broken, Session: req.Session, Started: began.UTC(),
+		Duration: m.opts.Now().Sub(began), Contained: true}
+	why := lacks + exhaustion.Text(err)
+	if cause := context.Cause(ctx); cause != nil {
+		res.Outcome, why = runner.Interrupted, "stopped before it began: "+cause.Error()
+	} else if errors.Is(err, errTurnGone) {
+		res.Outcome, why = runner.Truncated, err.Error()
 	}
-	req.Env = r.m.slots.overlay(req.Env, req.Slot)
-	return r.inner.Attempt(ctx, req, hooks)
+	if res.Reason = textfmt.OneLine(why, runner.ReasonMax); res.Outcome == runner.Broken {
+		res.Signature = runner.Signature(res.Reason, "")
+	}
+	return nil, res
 }
 
-// worktreeRunner runs attempts in worktrees.
-type worktreeRunner struct {
-	m     *Manager
-	inner runner.Runner
+var errTurnGone = errors.New("the work of its last turn is gone")
+
+// enterShared is Enter for the user's directory.
+func (m *Manager) enterShared(req *runner.Request, hooks *runner.Hooks) (leave func(*runner.Result)) {
+	if hooks.Directory = m.shared; len(req.Env) == 0 { // its checks see no values of its own
+		hooks.Memory = &m.checks.Memory
+	}
+	if req.Command == "" || !m.shared.single {
+		hooks.Files = m.shared.lock.since
+	}
+	slot := req.Slot
+	req.Env = m.slots.overlay(req.Env, slot)
+	return func(*runner.Result) { m.slots.emptyDir(slot) }
 }
 
-func (r *worktreeRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
-	m := r.m
-	began := m.opts.Now()
+// enterTree is Enter for a worktree.
+func (m *Manager) enterTree(ctx context.Context, req *runner.Request, hooks *runner.Hooks) (leave func(*runner.Result),
+	err error) {
+	began, asked := m.opts.Now(), *req
 	t, kept, err := m.attemptTree(ctx, req)
 	if err != nil {
-		return m.notBegun(ctx, req, began, runner.Broken, "no worktree for it: "+exhaustion.Text(err))
+		return nil, err
 	}
-	if ended := hooks.TurnEnded; ended != nil && req.Commit != "" {
+	if ended := hooks.TurnEnded; ended != nil && asked.Commit != "" {
 		hooks.TurnEnded = func(turn runner.Turn) error {
 			turn.Result.WIP = m.contents(ctx, t)
 			return ended(turn)
 		}
 	}
-	if req.Turn != nil && !kept {
-		_ = m.releaseTree(t, "") // it is empty
-		return m.notBegun(ctx, req, began, runner.Truncated, "the worktree with the work of its last turn is gone")
+	if !kept && m.opts.Setup.Run == "" && len(asked.Env) == 0 { // else it may have ignored files of other tasks
+		hooks.Memory, hooks.Files = &m.checks.Memory, m.baseFiles(ctx, t, asked.Dir)
 	}
-	mapped, err := m.mapRequest(t, req)
-	if err != nil {
-		_ = m.releaseTree(t, "")
-		return m.notBegun(ctx, req, began, runner.Broken, "no worktree for it: "+exhaustion.Text(err))
-	}
-	if !kept && m.opts.Setup.Run == "" && len(req.Env) == 0 { // else it may have ignored files of other tasks
-		hooks.Memory, hooks.Files = &m.checks.Memory, m.baseFiles(ctx, t, req.Dir)
-	}
-	res := r.inner.Attempt(ctx, mapped, hooks)
-	m.slots.emptyDir(req.Slot)
-	done := ""
-	if res.Outcome == runner.Done {
-		if done = m.commitAttempt(ctx, t, mapped, &res); done != noWork {
-			res.Commit = done
+	mapped := *req
+	return func(res *runner.Result) {
+		m.slots.emptyDir(asked.Slot)
+		done := ""
+		if res.Outcome == runner.Done {
+			if done = m.commitAttempt(ctx, t, mapped, res); done != noWork {
+				res.Commit = done
+			}
+			if res.Outcome == runner.Done && len(asked.Env) == 0 {
+				m.noteAttempt(ctx, t, cmp.Or(res.Commit, t.Base), asked.Dir, mapped.Checks, res.Checks)
+			}
+			res.Duration = m.opts.Now().Sub(began)
 		}
-		if res.Outcome == runner.Done && len(req.Env) == 0 {
-			m.noteAttempt(ctx, t, cmp.Or(res.Commit, t.Base), req.Dir, mapped.Checks, res.Checks)
+		if res.WIP = ""; asked.Commit != "" && res.Outcome != runner.Done {
+			res.WIP = m.contents(context.WithoutCancel(ctx), t)
 		}
-		res.Duration = m.opts.Now().Sub(began)
-	}
-	if res.WIP = ""; req.Commit != "" && res.Outcome != runner.Done {
-		res.WIP = m.contents(context.WithoutCancel(ctx), t)
-	}
-	if err := m.releaseTree(t, done); err != nil && res.Outcome == runner.Done {
-		res.Outcome, res.Reason = runner.Broken, textfmt.OneLine(err.Error(), 400)
-	}
-	return res
+		if err := m.releaseTree(t, done); err != nil && res.Outcome == runner.Done {
+			res.Outcome, res.Reason = runner.Broken, textfmt.OneLine(err.Error(), 400)
+		}
+	}, nil
 }
 
-// notBegun returns the result of an attempt that could not begin, or that ctx has stopped before.
-func (m *Manager) notBegun(ctx context.Context, req runner.Request, began time.Time, outcome runner.Outcome,
-	why string) runner.Result {
-	if cause := context.Cause(ctx); cause != nil {
-		outcome, why = runner.Interrupted, "stopped before it began: "+cause.Error()
+// attemptTree is acquireTree for a request, which then refers to the worktree.
+func (m *Manager) attemptTree(ctx context.Context, req *runner.Request) (t *tree, kept bool, err error) {
+	if req.Commit != "" {
+		if err := m.place(*req); err != nil {
+			return nil, false, err
+		}
 	}
-	res := runner.Result{Outcome: outcome, Reason: textfmt.OneLine(why, runner.ReasonMax), Session: req.Session,
-		Started: began.UTC(), Duration: m.opts.Now().Sub(began), Contained: true}
-	if outcome == runner.Broken {
-		res.Signature = runner.Signature(res.Reason, "")
-	}
-	return res
-}
-
-// attemptTree is acquireTree for a request.
-func (m *Manager) attemptTree(ctx context.Context, req runner.Request) (t *tree, kept bool, err error) {
-	if req.Commit == "" {
-		return m.acquireTree(ctx, req.Task, req.Resume || req.Turn != nil)
-	}
-	if err := m.place(req); err != nil {
+	t, kept, err = m.acquireTree(ctx, req.Task, req.Resume || req.Turn != nil || req.Commit != "")
+	switch {
+	case err != nil:
 		return nil, false, err
-	}
-	if t, kept, err = m.acquireTree(ctx, req.Task, true); err == nil && !kept {
-		_ = m.releaseTree(t, "") // it is empty
+	case !kept && req.Commit != "":
 		err = errors.New("the commits on which it begins are not in this repository")
+	case !kept && req.Turn != nil:
+		err = fmt.Errorf("the worktree with %w", errTurnGone)
+	default:
+		err = m.mapRequest(t, req)
+	}
+	if err != nil {
+		_ = m.releaseTree(t, "") // it is empty
 	}
 	return t, kept, err
 }
 
 // mapRequest rewrites a request for the project so that it refers to the worktree t.
-func (m *Manager) mapRequest(t *tree, req runner.Request) (runner.Request, error) {
+func (m *Manager) mapRequest(t *tree, req *runner.Request) error {
 	from := req.Dir
 	dir, err := m.treeDir(t, from)
 	if err != nil {
-		return req, err
+		return err
 	}
 	if err := safefile.MkdirAll(dir, 0o755); err != nil { // git has no empty folders
-		return req, err
+		return err
 	}
 	req.Dir = dir
 	if req.Baseline != "" { // digests of another commit's files do not apply here
@@ -144,7 +141,7 @@ func (m *Manager) mapRequest(t *tree, req runner.Request) (runner.Request, error
 	req.Env = m.slots.overlay(req.Env, req.Slot)
 	req.Env["GIT_CONFIG_PARAMETERS"] = m.agentGit()
 	req.Run = m.mark()
-	return req, nil
+	return nil
 }
 
 // mark marks the processes of attempts.

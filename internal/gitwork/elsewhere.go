@@ -12,69 +12,55 @@ import (
 	"wavex/runner"
 )
 
-// This file connects the worktrees of two machines. On the machine of the run, attempts of Elsewhere have no worktree:
-// their inner Runner gets commits and returns commits, and the record of a parked task has the files that such an
-// attempt left. On the other machine, Runner begins an attempt with a Request.Commit on that commit. It does not know
-// how commits travel.
+// This file connects the worktrees of two machines. On the machine of the run, attempts have no worktree: requests and
+// results have commits, and the record of a parked task has the files that such an attempt left. On the other machine,
+// an attempt with a Request.Commit begins on that commit. The file does not know how commits travel.
 
-// Elsewhere returns a Runner for attempts that inner makes on other machines, in worktree mode. A request for inner has
-// the commits on which the attempt begins, a directory relative to the top of the repository, with slashes, and no
-// environment of a slot. The commits of a result, and those of a turn before TurnEnded, must be in this repository.
-func (m *Manager) Elsewhere(inner runner.Runner) runner.Runner { return &elsewhereRunner{m, inner} }
-
-type elsewhereRunner struct {
-	m     *Manager
-	inner runner.Runner
-}
-
-func (r *elsewhereRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
-	m := r.m
-	began := m.opts.Now()
-	mapped, err := m.requestElsewhere(ctx, req)
-	if err == nil {
-		defer m.endElsewhere(req.Task)
+// enterElsewhere is Enter for an attempt that is made on another machine. The request has then the commits on which the
+// attempt begins, a directory relative to the top of the repository, with slashes, and no environment of a slot. The
+// commits of a result, and those of a turn before TurnEnded, must be in this repository.
+func (m *Manager) enterElsewhere(ctx context.Context, req *runner.Request, hooks *runner.Hooks) (
+	leave func(*runner.Result), err error) {
+	if err := m.requestElsewhere(ctx, req); err != nil {
+		return nil, err
 	}
-	switch {
-	case err != nil, context.Cause(ctx) != nil:
-		return m.notBegun(ctx, req, began, runner.Broken, fmt.Sprintf("no commit for it to begin on: %v", err))
-	case req.Turn != nil && mapped.WIP == "":
-		return m.notBegun(ctx, req, began, runner.Truncated, "the work of its last turn is gone")
-	}
+	task, base, attempt := req.Task, req.Commit, req.Attempt
 	if ended := hooks.TurnEnded; ended != nil {
 		hooks.TurnEnded = func(t runner.Turn) error {
-			if err := m.adoptWIP(ctx, req.Task, mapped.Commit, t.Result.WIP); err != nil {
+			if err := m.adoptWIP(ctx, task, base, t.Result.WIP); err != nil {
 				return err
 			}
 			return ended(t)
 		}
 	}
-	res := r.inner.Attempt(ctx, mapped, hooks)
-	always := context.WithoutCancel(ctx) // its work is on this machine already
-	if res.Outcome != runner.Done {
-		if err := m.adoptWIP(always, req.Task, mapped.Commit, res.WIP); err != nil {
-			m.warn(fmt.Errorf("the next attempt at %s begins without the files of attempt %d: %w", req.Task, req.Attempt, err))
+	return func(res *runner.Result) {
+		defer m.endElsewhere(task)
+		always := context.WithoutCancel(ctx) // its work is on this machine already
+		if res.Outcome != runner.Done {
+			if err := m.adoptWIP(always, task, base, res.WIP); err != nil {
+				m.warn(fmt.Errorf("the next attempt at %s begins without the files of attempt %d: %w", task, attempt, err))
+			}
+			return
 		}
-		return res
-	}
-	if err := m.adopt(always, req.Task, mapped.Commit, res.Commit); err != nil {
-		reason := "taking over its work: " + err.Error()
-		res.Outcome, res.Commit = runner.Broken, ""
-		var bad *rejection
-		if errors.As(err, &bad) {
-			res.Outcome, reason = runner.Wrong, bad.reason
+		if err := m.adopt(always, task, base, res.Commit); err != nil {
+			reason := "taking over its work: " + err.Error()
+			res.Outcome, res.Commit = runner.Broken, ""
+			var bad *rejection
+			if errors.As(err, &bad) {
+				res.Outcome, reason = runner.Wrong, bad.reason
+			}
+			res.Reason = textfmt.OneLine(reason, runner.ReasonMax)
+			res.Signature = runner.Signature(res.Reason, "")
 		}
-		res.Reason = textfmt.OneLine(reason, runner.ReasonMax)
-		res.Signature = runner.Signature(res.Reason, "")
-	}
-	return res
+	}, nil
 }
 
-// requestElsewhere returns a request as another machine needs it. If err is nil the caller must call endElsewhere.
-func (m *Manager) requestElsewhere(ctx context.Context, req runner.Request) (runner.Request, error) {
+// requestElsewhere rewrites a request as another machine needs it. If err is nil the caller must call endElsewhere.
+func (m *Manager) requestElsewhere(ctx context.Context, req *runner.Request) error {
 	from := req.Dir
 	rel, err := filepath.Rel(resolveLinks(m.checkout.top), resolveLinks(from))
 	if err != nil || !filepath.IsLocal(rel) {
-		return req, fmt.Errorf("%s is not in the repository %s", from, m.checkout.top)
+		return fmt.Errorf("%s is not in the repository %s", from, m.checkout.top)
 	}
 	req.Dir = filepath.ToSlash(rel)
 	req.Files, req.Checks = m.relativeFiles(from, req.Files), m.relativeChecks(from, req.Checks)
@@ -83,17 +69,23 @@ func (m *Manager) requestElsewhere(ctx context.Context, req runner.Request) (run
 	defer m.mu.Unlock()
 	m.awaitTree(req.Task)
 	if m.busy[req.Task] {
-		return req, errors.New("the task has an attempt already")
+		return errors.New("the task has an attempt already")
 	}
 	if err := m.parkTask(ctx, req.Task); err != nil {
-		return req, err
+		return err
 	}
 	req.Commit = m.tipLocked()
 	if was := m.parkedTree(req.Task); was != nil && !was.Stale && (req.Resume || req.Turn != nil) {
 		req.Commit, req.WIP = was.Base, was.Commit
 	}
+	switch cause := context.Cause(ctx); {
+	case cause != nil:
+		return cause
+	case req.Turn != nil && req.WIP == "":
+		return errTurnGone
+	}
 	m.busy[req.Task] = true
-	return req, nil
+	return nil
 }
 
 func (m *Manager) endElsewhere(task string) {

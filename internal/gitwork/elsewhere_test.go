@@ -27,8 +27,15 @@ func newMachines(t *testing.T, content files) *machines {
 	t.Helper()
 	x := &machines{home: newRepo(t, content), away: newRepo(t, nil), change: func(*runner.Result) {}}
 	x.away.git("commit", "-q", "--allow-empty", "-m", "empty")
-	x.run = x.home.open(x.home.options("r1"))
+	x.open()
 	return x
+}
+
+// open begins a session on the machine of the run.
+func (x *machines) open() {
+	o := x.home.options("r1")
+	o.Elsewhere = true
+	x.run = x.home.open(o)
 }
 
 // Attempt makes an attempt on the other machine.
@@ -58,13 +65,14 @@ func (x *machines) Attempt(ctx context.Context, req runner.Request, hooks runner
 		}
 	}
 	req.Dir = filepath.Join(x.away.dir, filepath.FromSlash(req.Dir))
-	res := x.workers.Runner(runnerFunc(func(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
+	res := attemptIn(ctx, x.workers, runnerFunc(func(ctx context.Context, req runner.Request,
+		hooks runner.Hooks) runner.Result {
 		x.dirs = append(x.dirs, req.Dir)
 		if req.Run != "worker@w.1/r1" || req.Env["TMPDIR"] == "" {
 			x.home.t.Errorf("the attempt is marked %q, with %v", req.Run, req.Env)
 		}
 		return x.agent.Attempt(ctx, req, hooks)
-	})).Attempt(ctx, req, hooks)
+	}), req, hooks)
 	fetch(res.Commit)
 	fetch(res.WIP)
 	x.change(&res)
@@ -84,7 +92,7 @@ func (x *machines) attempt(req runner.Request, a agent) runner.Result {
 	if req.Dir == "" {
 		req.Dir = x.home.dir
 	}
-	return x.run.Elsewhere(x).Attempt(x.home.t.Context(), req, runner.Hooks{})
+	return attemptIn(x.home.t.Context(), x.run, x, req, runner.Hooks{})
 }
 
 func TestElsewhere(t *testing.T) {
@@ -163,13 +171,13 @@ func TestElsewhereKeepsTurns(t *testing.T) {
 		return res
 	})
 	req := runner.Request{Run: "r1", Task: "a", Attempt: 1, Dir: x.home.dir}
-	x.run.Elsewhere(x).Attempt(t.Context(), req, runner.Hooks{TurnEnded: func(t runner.Turn) error {
+	attemptIn(t.Context(), x.run, x, req, runner.Hooks{TurnEnded: func(t runner.Turn) error {
 		turn = t
 		return errors.New("killed")
 	}})
 	equal(t, "the work of the turn", x.home.tree(turn.Result.WIP), files{"f": "1\n", "new": "1\n"})
 	must(t, x.run.Close(t.Context()))
-	x.run = x.home.open(x.home.options("r1"))
+	x.open()
 	res := x.attempt(runner.Request{Task: "a", Attempt: 2, Turn: &turn}, func(dir string, _ runner.Request) error {
 		equal(t, "the files to check", x.away.content(dir), files{"f": "1\n", "new": "1\n"})
 		return nil
@@ -222,7 +230,7 @@ func TestElsewhereOnAFormerTip(t *testing.T) {
 	}
 	again := func(task string, res runner.Result) runner.Result {
 		req := runner.Request{Run: "r1", Task: task, Attempt: 1, Dir: x.home.dir}
-		return x.run.Elsewhere(ended(res)).Attempt(t.Context(), req, runner.Hooks{})
+		return attemptIn(t.Context(), x.run, ended(res), req, runner.Hooks{})
 	}
 	if res := again("a", done); res.Outcome != runner.Done || res.Commit != done.Commit {
 		t.Errorf("done: %+v", res)

@@ -561,13 +561,13 @@ func TestChecksBeforeTheWorkRunOnce(t *testing.T) {
 			o.Setup.Run = c.setup
 			m := r.open(o)
 			logs := t.TempDir()
-			with := m.Runner(&runner.Local{Host: runner.Host{Env: proc.Inherit(r.env, nil)}})
+			with := &runner.Local{Host: runner.Host{Env: proc.Inherit(r.env, nil)}}
 			var all sync.WaitGroup
 			for n := range 4 {
 				dir := filepath.Join(logs, strconv.Itoa(n))
 				must(t, os.MkdirAll(dir, 0o700))
 				all.Go(func() {
-					res := with.Attempt(t.Context(), runner.Request{Run: "r1", Task: filepath.Base(dir), Attempt: 1, Slot: n,
+					res := attemptIn(t.Context(), m, with, runner.Request{Run: "r1", Task: filepath.Base(dir), Attempt: 1, Slot: n,
 						Dir: r.dir, LogDir: dir, Baseline: filepath.Join(dir, "base.json"), Command: "echo >f",
 						Checks: []plan.Check{{Run: "echo >>" + filepath.Join(logs, "n") + "; " + c.check}}}, runner.Hooks{})
 					equal(t, "outcome", res.Outcome, runner.Done)

@@ -256,7 +256,17 @@ func (r *repo) ask(m *Manager, req runner.Request, a agent) runner.Result {
 	if req.Dir == "" {
 		req.Dir = r.dir
 	}
-	return m.Runner(a).Attempt(r.t.Context(), req, runner.Hooks{})
+	return attemptIn(r.t.Context(), m, a, req, runner.Hooks{})
+}
+
+// attemptIn makes an attempt in its directory.
+func attemptIn(ctx context.Context, m *Manager, a runner.Runner, req runner.Request, hooks runner.Hooks) runner.Result {
+	leave, res := m.Enter(ctx, &req, &hooks)
+	if leave != nil {
+		res = a.Attempt(ctx, req, hooks)
+		leave(&res)
+	}
+	return res
 }
 
 // integrate integrates tasks with one check each; "" is none.

@@ -66,7 +66,7 @@ func TestIntegrationsBesideAttempts(t *testing.T) {
 			for i := worker; i < tasks; i += 3 {
 				id := fmt.Sprintf("t%02d", i)
 				req := runner.Request{Run: "r1", Task: id, Attempt: 1, Dir: r.dir, Slot: worker}
-				res := m.Runner(r.edits(files{id: id + "\n"})).Attempt(t.Context(), req, runner.Hooks{})
+				res := attemptIn(t.Context(), m, r.edits(files{id: id + "\n"}), req, runner.Hooks{})
 				if res.Outcome != runner.Done {
 					t.Errorf("%s is %s: %s", id, res.Outcome, res.Reason)
 				}

@@ -51,6 +51,7 @@ type Options struct {
 
 	// SpareDisk is the number of bytes that must be free on the disk of Loop when worktrees are kept for the next run.
 	SpareDisk uint64
+	Elsewhere bool // attempts are made on other machines, in worktree mode
 
 	lockWait func() error // for tests, in place of a wait of lockQuiet
 

@@ -236,7 +236,7 @@ func TestStoppedBeforeAWorktreeIsReady(t *testing.T) {
 		session(func(m *Manager) {
 			for _, task := range []string{"x", "y"} {
 				req := runner.Request{Run: "r1", Task: task, Attempt: 2, Resume: true, Dir: r.dir}
-				res := m.Runner(r.edits(nil)).Attempt(stopped, req, runner.Hooks{})
+				res := attemptIn(stopped, m, r.edits(nil), req, runner.Hooks{})
 				equal(t, "outcome", res.Outcome, runner.Interrupted)
 			}
 		})

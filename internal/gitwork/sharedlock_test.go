@@ -121,7 +121,7 @@ func TestChecksBesideAgents(t *testing.T) {
 	defer cancel()
 	late := agent(func(string, runner.Request) error { return nil })
 	check(runner.WhenQuiet, func() {
-		res := m.Runner(late).Attempt(ctx, runner.Request{Run: "r1", Task: "late", Dir: r.dir}, runner.Hooks{})
+		res := attemptIn(ctx, m, late, runner.Request{Run: "r1", Task: "late", Dir: r.dir}, runner.Hooks{})
 		if res.Outcome != runner.Interrupted || res.Reason != "time is up" {
 			t.Errorf("an agent edits beside a check: %s: %s", res.Outcome, res.Reason)
 		}
@@ -187,11 +187,11 @@ func TestHalfWrittenEdits(t *testing.T) {
 	o.Mode, o.Width = Shared, 2
 	m := r.open(o)
 	logs := t.TempDir()
-	with := m.Runner(&runner.Local{Host: runner.Host{Env: proc.Inherit(r.env, nil)}})
+	with := &runner.Local{Host: runner.Host{Env: proc.Inherit(r.env, nil)}}
 	ask := func(task, shell string, checks ...plan.Check) runner.Result {
 		dir := filepath.Join(logs, task)
 		must(t, os.MkdirAll(dir, 0o700))
-		return with.Attempt(t.Context(), runner.Request{Run: "r1", Task: task, Attempt: 1, Dir: r.dir, LogDir: dir,
+		return attemptIn(t.Context(), m, with, runner.Request{Run: "r1", Task: task, Attempt: 1, Dir: r.dir, LogDir: dir,
 			Baseline: filepath.Join(dir, "base.json"), Command: shell, Checks: checks}, runner.Hooks{})
 	}
 	var sibling runner.Result
@@ -251,7 +251,7 @@ func TestFailureBesideAnotherAgent(t *testing.T) {
 			m := r.open(o)
 			logs := t.TempDir()
 			edited, judged := make(chan bool), make(chan bool, 2)
-			with := m.Runner(&runner.Local{
+			with := &runner.Local{
 				Host: runner.Host{Env: proc.Inherit(r.env, nil), Lister: &filetree.Lister{}, Observe: func(o runner.Observation) {
 					if o.Kind == "waiting" {
 						judged <- true
@@ -272,9 +272,9 @@ func TestFailureBesideAnotherAgent(t *testing.T) {
 					if waited := <-judged; waited != waits {
 						t.Errorf("it waits: %v, want %v", waited, waits)
 					}
-				})})
+				})}
 			ask := func(task, busy string, n int, checks ...plan.Check) runner.Result {
-				return with.Attempt(t.Context(), runner.Request{Run: "r1", Task: task, Attempt: n, Dir: r.dir,
+				return attemptIn(t.Context(), m, with, runner.Request{Run: "r1", Task: task, Attempt: n, Dir: r.dir,
 					Prompt: "Do it.", LogDir: filepath.Join(logs, task), Baseline: filepath.Join(logs, task+".json"), Checks: checks,
 					Files: []plan.File{{Path: task, Action: "create"}},
 					Trees: &runner.Trees{Store: filepath.Join(logs, "store"), Busy: []string{busy}}}, runner.Hooks{})

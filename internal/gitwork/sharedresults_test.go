@@ -55,8 +55,8 @@ func TestResultsOfTheTaskBefore(t *testing.T) {
 			o.Mode, o.Width = mode, 2
 			m := r.open(o)
 			logs := t.TempDir()
-			with := m.Runner(&runner.Local{Agent: shellAgent{}, Host: runner.Host{Env: proc.Inherit(r.env, nil),
-				Lister: &filetree.Lister{}}})
+			with := &runner.Local{Agent: shellAgent{}, Host: runner.Host{Env: proc.Inherit(r.env, nil),
+				Lister: &filetree.Lister{}}}
 			ask := func(task, turn, command, value string) runner.Result {
 				dir := filepath.Join(logs, task)
 				must(t, os.MkdirAll(dir, 0o700))
@@ -69,7 +69,7 @@ func TestResultsOfTheTaskBefore(t *testing.T) {
 					req.Trees = &runner.Trees{Store: filepath.Join(logs, "store")}
 					req.Checks = []plan.Check{{Run: "echo run >> " + logs + "/runs; test -d build || ! test -e .shared"}}
 				}
-				res := with.Attempt(t.Context(), req, runner.Hooks{})
+				res := attemptIn(t.Context(), m, with, req, runner.Hooks{})
 				equal(t, name+": "+task+" "+res.Reason, res.Outcome, runner.Done)
 				return res
 			}

@@ -178,7 +178,7 @@ func stepSession(ctx context.Context, dir, run, home string, cutOff time.Time) (
 		}
 	}()
 	attempt := func(task string, goOn bool, want runner.Outcome, act agent) error {
-		res := m.Runner(act).Attempt(ctx, runner.Request{Run: run, Task: task, Dir: dir, Attempt: 1, Resume: goOn},
+		res := attemptIn(ctx, m, act, runner.Request{Run: run, Task: task, Dir: dir, Attempt: 1, Resume: goOn},
 			runner.Hooks{})
 		if res.Outcome != want {
 			return fmt.Errorf("task %s is %s: %s", task, res.Outcome, res.Reason)

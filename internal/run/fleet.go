@@ -20,14 +20,21 @@ import (
 // session, if the environment names a collector. The core of wavex has none.
 type Fleet interface {
 	// Begin connects the session. It returns the Runner that makes the attempts, whose requests have no directory of
-	// this machine if an engine is named, and a View of the events, or nil.
-	Begin(ctx context.Context, s FleetSession) (runner.Runner, scheduler.View, error)
+	// this machine if an engine is named, and Traces, or nil.
+	Begin(ctx context.Context, s FleetSession) (runner.Runner, Traces, error)
 	// Results returns the results of attempts that other sessions or lost workers have left, in the order of the
 	// requests. It stops those that still run if stop is set, else one that has not ended has no outcome.
 	Results(ctx context.Context, stop bool, reqs ...runner.Request) []runner.Result
 	// Close tells which attempts it still awaits, sends the rest of the traces until ctx is done, and ends the
 	// connection. It may be called without Begin.
 	Close(ctx context.Context)
+}
+
+// Traces is a View that makes traces of the events.
+type Traces interface {
+	scheduler.View
+	// Env returns the environment of an attempt with the identity of its span.
+	Env(runner.Request) map[string]string
 }
 
 // FleetSession is the session of a Fleet.
@@ -46,8 +53,8 @@ type FleetSession struct {
 var ErrNoFleet = usererr.Blocked(errors.New("workers are in the whole wavex, and this is the core: take the " +
 	"container image, or install it with: go install ./cmd/wavex (in the folder fleet of the repository)"))
 
-// beginFleet returns the Runner of the session's attempts and a View, or nil.
-func (r *Session) beginFleet(ctx context.Context, local runner.Runner) (runner.Runner, scheduler.View, error) {
+// beginFleet returns the Runner of the session's attempts and Traces, or nil.
+func (r *Session) beginFleet(ctx context.Context, local runner.Runner) (runner.Runner, Traces, error) {
 	if r.opts.Fleet == nil {
 		return local, nil, nil
 	}

@@ -19,6 +19,7 @@ import (
 // parts are the parts of a session that its loop needs.
 type parts struct {
 	runner      runner.Runner // makes attempts, here or on other machines
+	traces      Traces        // nil: there are none
 	files       *statefiles.Writer
 	checkpoints *workspace.Checkpointer
 	reviews     *review.Coordinator
@@ -27,20 +28,18 @@ type parts struct {
 	views       []scheduler.View // nil: not used
 }
 
-// newLoop returns the loop of a session. The decorators of its runner are listed with the outermost first.
+// newLoop returns the loop of a session.
 func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
-	var attempts runner.Runner
+	attempts := &workspace.Attempts{Workspace: r.workspace, Checkpoints: p.checkpoints, Traces: p.traces, Make: p.runner}
 	var lateCosts func(context.Context, []event.CostCorrected) []event.CostCorrected
 	if r.isElsewhere() {
-		attempts, lateCosts = p.checkpoints.Runner(r.workspace.Elsewhere(p.runner)), r.lateCosts
+		lateCosts = r.lateCosts
 	} else { // agents elsewhere cannot change the plan and .loop, and a person may
-		attempts = p.checkpoints.Runner(r.workspace.Runner(p.runner)) // chooses the directory
-		attempts = r.withTamperDetector(p.files, attempts)            // sees the changes of all others
+		attempts.Guard = r.newTamperDetector(p.files).begin
 	}
 	return &scheduler.Loop{
 		State: r.state, StartEvent: r.startEvent, Journal: restoreWarner{r.journal, r.opts.Err},
-		Runner:     attempts,
-		Integrator: r.workspace.Integrator(), Obstacle: r.obstacle,
+		Runner: attempts, Integrator: r.workspace.Integrator(), Obstacle: r.obstacle,
 		Views:   slices.DeleteFunc(p.views, func(v scheduler.View) bool { return v == nil }),
 		Signals: c.Signals, Approver: c.Approver,
 		AddedTasks: p.addedTasks,

@@ -2,7 +2,7 @@ package run
 
 import (
 	"bytes"
-	"context"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -32,9 +32,8 @@ import (
 // It knows the files that this wavex writes meanwhile, and omits them. Like the runner it sees that
 // a file changed, but not the author.
 
-// tamperDetector is a Runner that compares files before and after an attempt of its inner Runner.
+// tamperDetector compares files before and after an attempt.
 type tamperDetector struct {
-	runner.Runner
 	loop       loop.Dir
 	plan       string                              // its file; "": one that wavex itself writes
 	isOwnWrite func(name string, text []byte) bool // reports whether this wavex wrote that text
@@ -42,9 +41,8 @@ type tamperDetector struct {
 	user       *userfiles.Guard
 }
 
-func (r *Session) withTamperDetector(files *statefiles.Writer, inner runner.Runner) runner.Runner {
-	s := tamperDetector{Runner: inner, loop: r.config.Loop, isOwnWrite: files.HasWritten,
-		moved: r.movedError, user: r.user}
+func (r *Session) newTamperDetector(files *statefiles.Writer) tamperDetector {
+	s := tamperDetector{loop: r.config.Loop, isOwnWrite: files.HasWritten, moved: r.movedError, user: r.user}
 	if !planfile.IsList(r.plan.Path) {
 		s.plan = planfile.AbsPath(r.plan)
 	}
@@ -67,21 +65,14 @@ func (r *Session) guardUserFiles(env []string) (end func()) {
 	return func() { _ = lock.Unlock() } // the end of the process does it, too
 }
 
-// Attempt makes the attempt, and adds the files that were changed meanwhile to its result. Those of the user it puts
-// back before the checks and at the end.
-func (s tamperDetector) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) (res runner.Result) {
-	if req.Command != "" {
-		return s.Runner.Attempt(ctx, req, hooks) // the plan's author wrote the command
-	}
+// begin begins to look at an attempt. end adds the files that were changed meanwhile to its result. Those of the user
+// are put back before the checks and at the end. An error is a limit of the machine.
+func (s tamperDetector) begin(req runner.Request, hooks *runner.Hooks) (end func(*runner.Result), err error) {
 	since := len(s.user.Changes(0, 1))
-	defer func() { res.Tampered = runner.MergeTampers(res.Tampered, s.user.Changes(since, -1)) }()
 	if len(req.Checks)+len(req.MustNot) > 0 {
 		hooks.Worked = func() { s.user.Changes(since, 0) }
 	}
 	before := s.takeSnapshot(req.Baseline)
-	if before.limited != nil {
-		return runner.CannotBegin(before.limited)
-	}
 	var during []runner.Tamper
 	if record := hooks.TurnEnded; record != nil {
 		hooks.TurnEnded = func(t runner.Turn) error {
@@ -90,24 +81,21 @@ func (s tamperDetector) Attempt(ctx context.Context, req runner.Request, hooks r
 			return record(t)
 		}
 	}
-	res = s.Runner.Attempt(ctx, req, hooks)
-	found, limited := s.findTampers(before, req)
-	res.Tampered = runner.MergeTampers(res.Tampered, append(during, found...))
-	if limited != nil && res.Outcome == runner.Done {
-		res.Outcome, res.Reason = runner.Broken, exhaustion.Text(limited)
-	}
-	return res
+	return func(res *runner.Result) {
+		found, limited := s.findTampers(before, req)
+		res.Tampered = runner.MergeTampers(res.Tampered, slices.Concat(during, found, s.user.Changes(since, -1)))
+		if limited != nil && res.Outcome == runner.Done {
+			res.Outcome, res.Reason = runner.Broken, exhaustion.Text(limited)
+		}
+	}, before.limited
 }
 
 // findTampers returns the files that have changed since before. The plan's path is relative to the
 // attempt's directory, if it is in there. An error means that a limit of the machine hides the changes.
 func (s tamperDetector) findTampers(before loopSnapshot, req runner.Request) ([]runner.Tamper, error) {
 	after := s.takeSnapshot(req.Baseline)
-	if after.limited != nil {
-		return nil, after.limited
-	}
-	if s.moved() != nil {
-		return nil, nil
+	if limited := cmp.Or(before.limited, after.limited); limited != nil || s.moved() != nil {
+		return nil, limited
 	}
 	found := s.findChanges(before, after)
 	for i, t := range found {

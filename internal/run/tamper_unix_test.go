@@ -33,26 +33,24 @@ func TestTamperDetectorReadsRegularFilesOnly(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				testrepo.Files{plan: "old", base: "old", projection: "old", other: "old"}.Write(t, dir)
-				does := runnerFunc(func() error {
+				s := tamperDetector{loop: loop.In(dir), plan: filepath.Join(dir, plan),
+					isOwnWrite: func(string, []byte) bool { return false }, moved: func() error { return nil }}
+				req := runner.Request{Dir: dir, Baseline: filepath.Join(dir, base)}
+				got := s.tampers(t, req, func() error {
 					path := filepath.Join(dir, file)
 					testrepo.Must(t, os.Remove(path))
 					put(t, path)
 					return nil
 				})
-				s := tamperDetector{Runner: does, loop: loop.In(dir), plan: filepath.Join(dir, plan),
-					isOwnWrite: func(string, []byte) bool { return false }, moved: func() error { return nil }}
-				req := runner.Request{Dir: dir, Baseline: filepath.Join(dir, base)}
-				res := s.Attempt(t.Context(), req, runner.Hooks{})
 				want := file
 				if file == base {
 					want = ".loop/runs"
 				}
-				if len(res.Tampered) != 1 || res.Tampered[0].Path != want {
-					t.Errorf("told %v, want %s", res.Tampered, want)
+				if len(got) != 1 || got[0].Path != want {
+					t.Errorf("told %v, want %s", got, want)
 				}
-				s.Runner = runnerFunc(func() error { return nil })
-				if res := s.Attempt(t.Context(), req, runner.Hooks{}); len(res.Tampered) > 0 {
-					t.Errorf("told again: %v", res.Tampered)
+				if again := s.tampers(t, req, func() error { return nil }); len(again) > 0 {
+					t.Errorf("told again: %v", again)
 				}
 			})
 		}

@@ -17,7 +17,7 @@ import (
 // addCheckpoints adds checkpoints to the fixture's loop, whose Request has the minimum of fields.
 func (b *fixture) addCheckpoints(warn func(error)) *Checkpointer {
 	points := b.NewCheckpointer(b.Context(), "", warn)
-	b.loop.Runner = points.Runner(b.loop.Runner)
+	b.attempts.Checkpoints = points
 	b.loop.Request = func(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
 		points.Schedule(s, i)
 		return runner.Request{Run: "r-1", Task: s.Plan.Tasks[i].ID, Attempt: e.Attempt, Dir: b.dir}, nil

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -224,47 +225,31 @@ func (p *Checkpointer) Seal(ctx context.Context, interrupted bool) {
 	})
 }
 
-// Runner returns inner with the checkpoints that Schedule recorded around its attempts.
-func (p *Checkpointer) Runner(inner runner.Runner) runner.Runner { return checkpointed{inner, p} }
-
-type checkpointed struct {
-	runner.Runner
-	*Checkpointer
-}
-
-// Attempt makes the attempt and the checkpoints before and after it.
-func (p checkpointed) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
+// begin makes the checkpoints that Schedule recorded before an attempt. An error is the cause of the end of ctx, or
+// means that the attempt cannot begin. Else the caller must call end after the attempt.
+func (p *Checkpointer) begin(ctx context.Context, task string) (end func(), err error) {
 	p.mu.Lock()
-	d, asked := p.pending[req.Task]
-	delete(p.pending, req.Task)
+	d, asked := p.pending[task]
+	delete(p.pending, task)
 	p.mu.Unlock()
-	if !asked {
-		return p.Runner.Attempt(ctx, req, hooks)
+	var points *gitwork.Checkpoints
+	if asked {
+		points, err = p.open(ctx, d)
 	}
-	points, err := p.open(ctx, d)
-	if err == nil && points == nil {
-		return p.Runner.Attempt(ctx, req, hooks)
+	if points == nil {
+		return func() {}, err
 	}
-	if err == nil {
-		err = p.beforeWave(ctx, points, d)
-	}
-	if err == nil && d.task {
-		err = points.BeforeTask(ctx, req.Task)
+	if err = p.beforeWave(ctx, points, d); err == nil && d.task {
+		err = points.BeforeTask(ctx, task)
 	}
 	if err == nil && d.carry > 1 {
 		points.CarryBeforeWave(ctx, d.carry)
 	}
-	if cause := context.Cause(ctx); cause != nil {
-		return runner.Result{Outcome: runner.Interrupted, Reason: cause.Error(), Contained: true}
-	}
-	if err != nil {
-		return runner.CannotBegin(err)
-	}
-	res := p.Runner.Attempt(ctx, req, hooks)
-	if d.task {
-		p.save(ctx, saveTimeout, func(ctx context.Context) error { return points.AfterTask(ctx, req.Task) })
-	}
-	return res
+	return func() {
+		if d.task {
+			p.save(ctx, saveTimeout, func(ctx context.Context) error { return points.AfterTask(ctx, task) })
+		}
+	}, cmp.Or(context.Cause(ctx), err)
 }
 
 // beforeWave makes the checkpoint of a wave or of the run. If no task needed checkpoints when the session began, an

@@ -22,12 +22,11 @@ import (
 	"wavex/internal/safefile"
 	"wavex/internal/secret"
 	"wavex/internal/usererr"
-	"wavex/runner"
 	"wavex/scheduler"
 )
 
-// Workspace is the workspace of a run as the scheduler sees it: its Runner, its Integrator, and a View
-// that learns which tasks have failed.
+// Workspace is the workspace of a run as the scheduler sees it: its Integrator, and a View that learns which tasks have
+// failed.
 type Workspace struct {
 	*gitwork.Manager
 
@@ -167,8 +166,8 @@ func gitworkOptions(p *plan.Plan, c event.Config) gitwork.Options {
 		Project: c.Dir, Loop: c.Loop, Run: c.Run, Mode: string(c.Isolation), Width: width,
 		Share: p.Share, Writes: declaredWrites(p), Tasks: tasks, Setup: p.Setup,
 		Protect: p.ProtectBranches, NoVerify: c.NoVerify, SpareDisk: spareDisk,
-		Push: c.Deliver == "push",
-		Env:  os.Environ(), Now: time.Now, Own: append([]string{planfile.AbsPath(p)}, c.Outputs...),
+		Push: c.Deliver == "push", Elsewhere: c.Workers.Engine != "",
+		Env: os.Environ(), Now: time.Now, Own: append([]string{planfile.AbsPath(p)}, c.Outputs...),
 		Subject: func(id string) string { return subject(p, id) },
 		Title:   redactSecrets(p.Name), BodyFile: c.Loop.Run(c.Run, loop.PullRequest),
 	}
@@ -188,21 +187,6 @@ func declaredWrites(p *plan.Plan) []string {
 		}
 	}
 	return out
-}
-
-// Runner returns a Runner that gives each attempt of inner a directory to work in. Before an attempt in a worktree
-// it releases those of failed tasks.
-func (t *Workspace) Runner(inner runner.Runner) runner.Runner {
-	if t.Manager.Mode() == gitwork.Worktree {
-		return releaser{t.Manager.Runner(inner), t}
-	}
-	return t.Manager.Runner(inner)
-}
-
-// Elsewhere returns a Runner for attempts that inner makes on other machines, with worktrees. Before an attempt it
-// releases the worktrees of failed tasks, as Runner does.
-func (t *Workspace) Elsewhere(inner runner.Runner) runner.Runner {
-	return releaser{t.Manager.Elsewhere(inner), t}
 }
 
 // Integrator returns the Integrator of the worktrees, or nil if tasks share the directory.
@@ -253,22 +237,6 @@ func (t *Workspace) releaseFailed(ctx context.Context) error {
 	t.unreleased = append(left, t.unreleased...)
 	t.mu.Unlock()
 	return errors.Join(errs...)
-}
-
-// releaser is a Runner that releases the worktrees of failed tasks before the attempts of its inner Runner.
-type releaser struct {
-	runner.Runner
-	workspace *Workspace
-}
-
-// Attempt fails the attempt if a worktree cannot be released.
-func (r releaser) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
-	if err := r.workspace.releaseFailed(ctx); err != nil && context.Cause(ctx) == nil {
-		res := runner.CannotBegin(fmt.Errorf("keeping what a failed task left: %w", err))
-		res.Session = req.Session
-		return res
-	}
-	return r.Runner.Attempt(ctx, req, hooks)
 }
 
 // Integrate integrates the work of a wave's tasks and checks the combined tree.

@@ -45,6 +45,7 @@ type fixture struct {
 	*testing.T
 	*Workspace
 	dir      string
+	attempts *Attempts
 	loop     *scheduler.Loop
 	notices  []string
 	warnings []string
@@ -60,14 +61,15 @@ func config(dir string, isolation event.Isolation) event.Config {
 func newFixture(t *testing.T, dir, text string, c event.Config, w work) *fixture {
 	t.Helper()
 	p := testrepo.Plan(t, dir, text)
-	b := &fixture{T: t, dir: dir, loop: &scheduler.Loop{Runner: w, State: scheduler.NewState(p)}}
+	b := &fixture{T: t, dir: dir, loop: &scheduler.Loop{State: scheduler.NewState(p)}}
 	var err error
 	b.Workspace, err = Open(t.Context(), p, c, "", nil, nil,
 		func(text string) { b.notices = append(b.notices, text) },
 		func(err error) { b.warnings = append(b.warnings, err.Error()) })
 	testrepo.Must(t, err)
 	t.Cleanup(func() { testrepo.Must(t, b.Close(context.WithoutCancel(t.Context()))) })
-	b.loop.Runner, b.loop.Integrator, b.loop.Views = b.Runner(w), b.Integrator(), []scheduler.View{b.Workspace}
+	b.attempts = &Attempts{Workspace: b.Workspace, Checkpoints: &Checkpointer{}, Make: w}
+	b.loop.Runner, b.loop.Integrator, b.loop.Views = b.attempts, b.Integrator(), []scheduler.View{b.Workspace}
 	return b
 }
 
