@@ -22,11 +22,10 @@ func newConfig(std Stdio) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config [PLAN]",
 		Short: "Show each setting and its origin",
-		Long: `config prints the value that each flag of wavex run would have here, and its
+		Long: `config prints the value that each setting of a run would have here, and its
 origin: a variable WAVEX_OPT_..., the plan, the settings file of the project
-(.wavex.yaml) or of the user, or the default, in this order. Flags of the
-command line come first. Addresses of webhooks are shortened. docs/settings.md
-tells more.
+(.wavex.yaml) or of the user, or the default, in this order. Addresses of
+webhooks are shortened. docs/settings.md tells more.
 
 Exit status: 0 printed, 2 a settings file, a variable or the plan is wrong.
 

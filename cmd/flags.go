@@ -93,19 +93,23 @@ func argCount(least, most int, what string) cobra.PositionalArgs {
 func flagErrorText(c *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
-		unflagged := otherSettings(&runOptions{})
 		name := "--" + unknown.GetSpecifiedName()
 		if gone := wasRemoved(name); gone != nil {
 			return gone.Error()
 		}
-		if unflagged.Lookup(unknown.GetSpecifiedName()) != nil {
-			return name + " is a setting without a flag: give " + variable(unknown.GetSpecifiedName()) +
-				" for one command, or a line of a settings file (wavex config --help)"
+		known := c.Flags()
+		if known.Lookup("agent") != nil { // it has settings
+			known = otherSettings(&runOptions{})
+			known.AddFlagSet(c.Flags())
+			if isOther(unknown.GetSpecifiedName()) {
+				return name + " is a setting without a flag: give " + variable(unknown.GetSpecifiedName()) +
+					" for one command, or for new runs a line of a settings file (wavex config --help)"
+			}
 		}
 		if there := equivalentFlag(c, unknown.GetSpecifiedName()); there != "" {
 			return "unknown flag: --" + unknown.GetSpecifiedName() + "; " + there
 		}
-		if near := similarFlag(c.Flags(), unknown.GetSpecifiedName()); near != "" {
+		if near := similarFlag(known, unknown.GetSpecifiedName()); near != "" {
 			return "unknown flag: --" + unknown.GetSpecifiedName() + "; did you mean --" + near + "?"
 		}
 	}
@@ -129,7 +133,7 @@ func flagErrorText(c *cobra.Command, err error) string {
 // removed maps names of earlier versions to their replacements.
 var removed = map[string]string{
 	"--max-rounds":        "give --max-fix-rounds",
-	"--if-unfinished":     "an unfinished run is continued; wavex status tells whether there is one, --fresh starts over",
+	"--if-unfinished":     "an unfinished run goes on; --fresh starts over",
 	"--params":            "give --set @FILE",
 	"--workers":           inFleet,
 	"--counsel-block":     "a profile of an expert's name in .loop/experts replaces the expert (docs/counsel.md)",

@@ -256,25 +256,28 @@ func otherSettings(o *runOptions) *pflag.FlagSet {
 		"the first Ctrl-C or SIGTERM lets running attempts finish, or not (auto: only Ctrl-C at a terminal does)")
 	policySettings(c, &want.Policy)
 	choicesFlag(c, choice(&want.RetrySession, "auto", "same", "fresh"), "retry-session", "session of a retry")
-	f.StringArrayVar(&want.Sandbox.Caches, "sandbox-cache", nil,
-		"a `directory` that tasks may write with sandbox strict, like ~/.cache/go-build (a list)")
+	f.StringArrayVar(&want.Sandbox.Caches, "sandbox-cache", want.Sandbox.Caches,
+		"a `directory` that tasks may write with sandbox strict, like ~/.cache/go-build")
 	f.BoolVar(&o.shareList, "share-task-list", false, "agents use the run's task list instead of lists of their own")
-	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL to notify of a breaker and of the end (a list)")
+	f.StringArrayVar(&o.webhooks, "webhook", nil, "URL or slack=URL to notify of a breaker and of the end")
 	if o.fleet == nil { // else it has a flag
 		workersFlag(c, &want.Workers)
 	}
 	return f
 }
 
+// isOther reports whether a setting has no flag.
+func isOther(name string) bool { return otherSettings(&runOptions{}).Lookup(name) != nil }
+
 // policySettings adds the settings of a policy on tool calls.
 func policySettings(c *cobra.Command, to *event.Policy) {
 	f := c.Flags()
-	f.StringArrayVar(&to.Allow, "policy-allow", nil, "a `call` of policy-ask that needs no answer (a list)")
-	f.StringArrayVar(&to.Ask, "policy-ask", nil, "a `call` that a person decides on, a command or a tool (a list)")
+	f.StringArrayVar(&to.Allow, "policy-allow", to.Allow, "a `call` of policy-ask that needs no answer")
+	f.StringArrayVar(&to.Ask, "policy-ask", to.Ask, "a `call` that a person decides on, a command or a tool")
 	f.Var(duration(&to.AskTimeout, time.Second, "5m"), "policy-ask-timeout",
 		"how long such a call waits for the answer; then it is denied (default: 5m)")
-	f.StringArrayVar(&to.Deny, "policy-deny", nil,
-		"a `call` that agents are denied, a command or a tool (a list; replaces the default one)")
+	f.StringArrayVar(&to.Deny, "policy-deny", to.Deny,
+		"a `call` that agents are denied, a command or a tool (replaces the default list)")
 	choicesFlag(c, choice(&to.Edits, policy.EditsWorktree, policy.EditsFiles, policy.EditsOff), "policy-edits",
 		"where editing tools may write: the project, the files of the task, or anywhere")
 	f.Var(optionalNumber(&to.Repeat, 0), "policy-repeat",

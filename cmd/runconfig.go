@@ -93,8 +93,11 @@ func setMissing(c, from *event.Config) {
 }
 
 // openCaches makes the caches of a strict wall absolute. They must be directories: a wall cannot open a missing one.
-// Without a strict wall they are ignored.
+// Without a strict wall those of files are ignored.
 func openCaches(o *runOptions, s *event.Sandbox) error {
+	if s.Mode != event.SandboxStrict && o.forced("sandbox-cache") {
+		return usage("%s is for --sandbox strict; leave it out, or add that", o.named("sandbox-cache"))
+	}
 	set(s.Mode != event.SandboxStrict, &s.Caches, nil)
 	caches := make([]string, len(s.Caches))
 	for i, dir := range s.Caches {

@@ -102,6 +102,9 @@ func (s *settings) given(flag string) bool {
 func (s *settings) named(flag string) string {
 	switch from := s.origins[flag]; from.source {
 	case "":
+		if isOther(flag) {
+			return flag
+		}
 		return "--" + flag
 	case fromEnvironment:
 		return from.at
@@ -158,14 +161,18 @@ func (s *settings) applyEnvironment() error {
 		if near := similarFlag(s.known(), flag); near != "" {
 			hint = "; did you mean " + variable(near) + "?"
 		}
-		return usage("%s is the variable of no flag of wavex run%s", name, hint)
+		return usage("%s is the variable of no setting of a run%s", name, hint)
 	}
 	return s.apply(func(flag string) (origin, []string) {
 		from := origin{source: fromEnvironment, at: variable(flag)}
 		if (flag == "claude" || flag == "webhook") && os.Getenv(from.at) == "" {
 			from.at = "WAVEX_" + strings.ToUpper(flag)
 		}
-		if value := os.Getenv(from.at); value != "" {
+		value := strings.TrimRight(os.Getenv(from.at), "\n")
+		if _, list := s.flags.Lookup(flag).Value.(pflag.SliceValue); list && value != "" {
+			return from, strings.Split(value, "\n")
+		}
+		if value != "" {
 			return from, []string{value}
 		}
 		return origin{}, nil

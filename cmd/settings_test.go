@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -149,6 +151,23 @@ func TestSettingsOfAResume(t *testing.T) {
 		c.ReviewRounds != 2 || !c.Precheck || c.Limits.USD == 99_000_000 {
 		t.Errorf("a resume: %+v, %v", c, err)
 	}
+	old.Policy = event.Policy{Deny: []string{"a"}, Ask: []string{"b"}, Allow: []string{"c"}}
+	old.Sandbox = event.Sandbox{Mode: event.SandboxStrict, Caches: []string{t.TempDir()}}
+	if c, err = s.resumed(t, &old); err != nil || !reflect.DeepEqual(c.Policy, old.Policy) ||
+		!reflect.DeepEqual(c.Sandbox, old.Sandbox) {
+		t.Errorf("a resume with lists: %+v, %+v, %v", c.Policy, c.Sandbox, err)
+	}
+	t.Setenv("WAVEX_OPT_POLICY_DENY", "x\ny z\n")
+	if c, err = s.resumed(t, &old); err != nil || !slices.Equal(c.Policy.Deny, []string{"x", "y z"}) ||
+		len(c.Policy.Ask) != 1 || !slices.Equal(c.Policy.Force, []string{"deny"}) {
+		t.Errorf("a resume with a list of a variable: %+v, %v", c.Policy, err)
+	}
+	t.Setenv("WAVEX_OPT_POLICY_DENY", "")
+	old.Sandbox.Caches[0] += "/gone"
+	if _, err = s.resumed(t, &old); err == nil || !strings.HasPrefix(err.Error(), "sandbox-cache: ") {
+		t.Errorf("a resume without its cache: %v", err)
+	}
+	old.Sandbox = event.Sandbox{}
 	t.Setenv("WAVEX_OPT_MAX_RETRIES", "2")
 	if c, err = s.resumed(t, &old); err != nil || c.MaxRetries != 2 || !c.ForceRetries {
 		t.Errorf("a resume with a variable: %+v, %v", c, err)
@@ -476,7 +495,7 @@ func TestSettingsEnvironment(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
 		{"WAVEX_OPT_MAX_RETRYS", "2", "did you mean WAVEX_OPT_MAX_RETRIES?"},
 		{"WAVEX_OPT_max_retries", "2", "did you mean WAVEX_OPT_MAX_RETRIES?"},
-		{"WAVEX_OPT_ALL", "1", "no flag"},
+		{"WAVEX_OPT_ALL", "1", "no setting"},
 		{"WAVEX_OPT_MAX_RETRIES", "many", "WAVEX_OPT_MAX_RETRIES takes a number"},
 		{"WAVEX_OPT_MAX_RETRIES", "-1", "WAVEX_OPT_MAX_RETRIES takes a number from 0"},
 	} {

@@ -55,7 +55,7 @@ func (r *invocation) resolveSharedList() error {
 				filepath.Dir(own.Dir))
 		}
 	}
-	if name == "" {
+	if name == "" && r.opts.forced("share-task-list") {
 		return usage("%s: there is no task list; name one with --task-list or %s", setting, tasklist.EnvVar)
 	}
 	r.config.TaskList = name

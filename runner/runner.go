@@ -256,7 +256,7 @@ type Result struct {
 
 // CannotBegin returns the result of an attempt that an error kept from its beginning. It names a limit of the machine.
 func CannotBegin(err error) Result {
-	return Result{Outcome: Broken, Reason: exhaustion.Text(err), Contained: true}
+	return Result{Outcome: Broken, Reason: exhaustion.Text(err), Started: time.Now().UTC(), Contained: true}
 }
 
 // Edited reports whether the attempt has changed files, by the difference of their bytes.
