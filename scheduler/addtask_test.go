@@ -53,12 +53,8 @@ func TestTasksAreAddedToARunningRun(t *testing.T) {
 func TestAddedTasksNeedEvidence(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"))))
-	for i, body := range []event.Body{event.RunStarted{Config: testConfig()},
-		onAddedTasks(s, []json.RawMessage{[]byte(`{"id":"b","subject":"B"}`)})} {
-		if err := s.apply(event.Event{Seq: int64(i + 1), Body: body}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	mustApply(t, s, event.RunStarted{Config: testConfig()},
+		onAddedTasks(s, []json.RawMessage{[]byte(`{"id":"b","subject":"B"}`)}))
 	if against, _ := unproven(s.evidence(false)); len(against) != 2 {
 		t.Errorf("against it speaks %q", against)
 	}
@@ -69,19 +65,12 @@ func TestAddedTasksNeedEvidence(t *testing.T) {
 func TestAddedTasksWaitForAFailedTask(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"), task("x"))))
-	apply := func(body event.Body) {
-		t.Helper()
-		if err := s.apply(event.Event{Seq: s.Seq + 1, Body: body}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	apply(event.RunStarted{Config: testConfig()})
-	apply(event.WaveStarted{Wave: 1})
 	key := s.Tasks[0].Key
-	apply(event.AttemptStarted{Task: "a", Key: key, Attempt: 1})
-	apply(event.AttemptEnded{Task: "a", Key: key, Attempt: 1, Status: event.Failed,
-		Result: runner.Result{Outcome: runner.Wrong}})
-	apply(onAddedTasks(s, []json.RawMessage{[]byte(task("b", "a")), []byte(task("c", "b")), []byte(task("d", "x"))}))
+	mustApply(t, s, event.RunStarted{Config: testConfig()}, event.WaveStarted{Wave: 1},
+		event.AttemptStarted{Task: "a", Key: key, Attempt: 1}, event.AttemptEnded{Task: "a", Key: key, Attempt: 1,
+			Status: event.Failed, Result: runner.Result{Outcome: runner.Wrong}})
+	mustApply(t, s, onAddedTasks(s, []json.RawMessage{[]byte(task("b", "a")), []byte(task("c", "b")),
+		[]byte(task("d", "x"))}))
 	for id, want := range map[string]event.Status{"b": event.Blocked, "c": event.Blocked, "d": event.Pending} {
 		i, ok := s.Index(id)
 		if !ok || s.Tasks[i].Status != want || (want == event.Blocked) != (s.Tasks[i].RootCause == "a") {

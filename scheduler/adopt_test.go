@@ -255,12 +255,6 @@ func TestAdoptionAfterACrashAnywhere(t *testing.T) {
 		if sum += spent; sum != s.Ledger.Spent() {
 			t.Fatalf("tasks and verdicts cost %s, the ledger says %s", sum, s.Ledger.Spent())
 		}
-		again := NewState(p)
-		if err := again.Replay(events); err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(visible(again), visible(s)) {
-			t.Fatalf("the replay differs:\n%+v\n%+v", visible(again), visible(s))
-		}
+		mustReplayAs(t, s, p, events)
 	})
 }

@@ -99,10 +99,7 @@ func TestGates(t *testing.T) {
 				t.Errorf("%d answers were not asked for", len(p.answers))
 			}
 			// The journal has every event, and its replay leads to the same state.
-			again := NewState(b.State.filePlan)
-			if err := again.Replay(b.journal.events); err != nil {
-				t.Fatal(err)
-			}
+			again := replayed(t, b.State.filePlan, b.journal.events)
 			if !reflect.DeepEqual(again.approvals, b.State.approvals) || again.Counts != b.State.Counts {
 				t.Errorf("replayed: %+v, want %+v", again.approvals, b.State.approvals)
 			}
@@ -131,11 +128,7 @@ func TestQuestionIsCancelledByAStop(t *testing.T) {
 	if end.Status != "interrupted" || end.ExitCode != 130 || end.Tasks.Completed != 2 || len(b.runner.calls) != 2 {
 		t.Fatalf("%+v, started %v", end, b.runner.order())
 	}
-	again := newFixture(t, b.State.filePlan, cfg)
-	if err := again.State.Replay(b.journal.events); err != nil {
-		t.Fatal(err)
-	}
-	again.StartEvent = event.RunResumed{Config: cfg}
+	again := nextSession(t, b.State.filePlan, cfg, b.journal.events)
 	again.Approver = &fakeApprover{answers: []string{"y", "y", "y"}}
 	if end, err := again.Run(t.Context()); err != nil || end.Status != "complete" || end.Tasks.Completed != 4 {
 		t.Errorf("resumed: %+v, %v", end, err)
@@ -164,17 +157,13 @@ func TestReopenedTaskIsNotComplete(t *testing.T) {
 	cfg := testConfig()
 	cfg.Gates, cfg.Attended = event.GatesAttempts, true
 	s := NewState(mustPlan(t, planText(task("a"), task("b"))))
-	for _, body := range []event.Body{event.RunStarted{Config: cfg}, event.WaveStarted{Wave: 1},
+	mustApply(t, s, event.RunStarted{Config: cfg}, event.WaveStarted{Wave: 1},
 		event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Attempt: 1},
 		event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Status: event.Verified,
 			Result: runner.Result{Outcome: runner.Done}},
 		event.IntegrationStarted{Wave: 1, Tasks: []string{"a"}},
 		event.IntegrationEnded{Wave: 1, Reopened: []event.Reopened{{Task: "a", Kind: "checks", Status: event.Pending,
-			Result: runner.Result{Outcome: runner.Wrong}}}}} {
-		if err := s.apply(event.Event{Seq: s.Seq + 1, Body: body}); err != nil {
-			t.Fatal(err)
-		}
-	}
+			Result: runner.Result{Outcome: runner.Wrong}}}})
 	if q, ok := decideApproval(s).(event.Asked); ok {
 		t.Errorf("asked %q", q.Text)
 	}

@@ -52,12 +52,8 @@ func TestStoppedTask(t *testing.T) {
 			return ended.TaskStop != nil
 		})
 		for _, events := range [][]event.Event{b.journal.events, b.journal.events[:cut+1]} { // ended, or killed
-			again := newFixture(t, mustPlan(t, planText(tasks...)), c)
-			if err := again.State.Replay(events); err != nil {
-				t.Fatal(err)
-			}
-			again.Integrator, again.journal.events = &fakeIntegrator{}, slices.Clone(events)
-			again.StartEvent = event.RunResumed{Config: c}
+			again := nextSession(t, mustPlan(t, planText(tasks...)), c, events)
+			again.Integrator = &fakeIntegrator{}
 			before := b.State.Ended
 			if end := again.run(t); end.Reason != before.Reason || end.ExitCode != 4 || end.Tasks != before.Tasks ||
 				slices.Contains(again.runner.order(), "stuck") {
@@ -193,24 +189,16 @@ func TestUnmetChecksOfTwoTasks(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
 	c.SameError, c.SameUnmet, c.MaxRetries = 3, 5, 7
-	s, seq := NewState(mustPlan(t, planText(task("a"), task("b"), task("c", "a", "b")))), int64(0)
-	apply := func(b event.Body) {
-		t.Helper()
-		seq++
-		if err := s.apply(event.Event{Seq: seq, Time: epoch, Body: b}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	apply(event.RunStarted{Config: c})
-	apply(event.WaveStarted{Wave: 1, Of: 2})
+	s := NewState(mustPlan(t, planText(task("a"), task("b"), task("c", "a", "b"))))
+	mustApply(t, s, event.RunStarted{Config: c}, event.WaveStarted{Wave: 1, Of: 2})
 	for n := range 5 {
 		for i, id := range []string{"a", "b"} {
 			if s.Stop != nil {
 				t.Fatalf("stopped in round %d: %+v", n+1, s.Stop)
 			}
-			apply(event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Wave: 1, Attempt: n + 1, Try: n + 1, Iteration: 1,
-				Why: "retry"})
-			apply(onAttempt(s, i, failing(fmt.Sprint(id, n), "make "+id), epoch, 0))
+			mustApply(t, s, event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Wave: 1, Attempt: n + 1, Try: n + 1,
+				Iteration: 1, Why: "retry"})
+			mustApply(t, s, onAttempt(s, i, failing(fmt.Sprint(id, n), "make "+id), epoch, 0))
 		}
 	}
 	if s.Stop == nil || s.Stop.ExitCode != 4 || s.Stop.Breaker != event.SameUnmet ||

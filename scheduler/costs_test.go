@@ -28,15 +28,9 @@ type moneyCase struct {
 func (c moneyCase) finish(t *rapid.T) *State {
 	s := NewState(c.plan)
 	s.Learn(c.past)
-	m := simulation{s: s}
-	apply := func(b event.Body) {
-		if err := m.apply(b); err != nil {
-			t.Fatal(err)
-		}
-	}
 	config := event.DefaultConfig()
 	config.Run, config.Parallel, config.Limits, config.Schedule = "r", c.parallel, c.limits, event.Eager
-	apply(event.RunStarted{Config: config})
+	mustApply(t, s, event.RunStarted{Config: config})
 	s.Limiter = Limiter{Limit: c.parallel, Max: c.parallel}
 	left := slices.Clone(c.costs)
 	var open []event.AttemptStarted
@@ -62,7 +56,7 @@ func (c moneyCase) finish(t *rapid.T) *State {
 		case event.AttemptStarted:
 			open = append(open, b)
 		}
-		apply(body)
+		mustApply(t, s, body)
 	}
 	return s
 }
@@ -213,13 +207,8 @@ func TestFirstCommandStartsWithoutMoney(t *testing.T) {
 	for i, seconds := range []float64{1, 1, 9} { // the longest task goes first
 		s.Plan.Tasks[i].Estimate.Seconds = seconds
 	}
-	m := simulation{s: s}
-	for _, b := range []event.Body{event.RunStarted{Config: cfg}, event.WaveStarted{Wave: 1, Of: 2},
-		event.AttemptStarted{Task: "runs", Key: s.Tasks[3].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.Dollar}} {
-		if err := m.apply(b); err != nil {
-			t.Fatal(err)
-		}
-	}
+	mustApply(t, s, event.RunStarted{Config: cfg}, event.WaveStarted{Wave: 1, Of: 2},
+		event.AttemptStarted{Task: "runs", Key: s.Tasks[3].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.Dollar})
 	if b, ok := decideNext(s, epoch).(event.AttemptStarted); !ok || b.Task != "first" {
 		t.Errorf("started %+v", b)
 	}
@@ -229,20 +218,11 @@ func TestFirstCommandStartsWithoutMoney(t *testing.T) {
 func TestCostsOfAnEarlierRun(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"))))
-	m := simulation{s: s}
 	for _, r := range []runner.Result{{Outcome: runner.Interrupted, Cost: 3000}, {Outcome: runner.Done, Cost: 1000}} {
-		for _, b := range []func() event.Body{
-			func() event.Body { return event.RunStarted{Config: testConfig()} },
-			func() event.Body {
-				return event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: 5000}
-			},
-			func() event.Body { return onAttempt(s, 0, r, epoch, 0) },
-			func() event.Body { return event.RunEnded{Status: event.RunCancelled} },
-		} {
-			if err := m.apply(b()); err != nil {
-				t.Fatal(err)
-			}
-		}
+		mustApply(t, s, event.RunStarted{Config: testConfig()})
+		mustApply(t, s, event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: 5000})
+		mustApply(t, s, onAttempt(s, 0, r, epoch, 0))
+		mustApply(t, s, event.RunEnded{Status: event.RunCancelled})
 	}
 	if got := s.expectedCost(0); got != 1000 {
 		t.Errorf("it is expected to cost %s", got)
@@ -254,9 +234,7 @@ func TestShareOfAWave(t *testing.T) {
 	t.Parallel()
 	s, c := NewState(mustPlan(t, planText(task("a"), task("b")))), testConfig()
 	c.Limits.USD, c.Limits.NoUSD, c.Limits.Wave = 0, true, budget.Dollar
-	if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: event.RunStarted{Config: c}}); err != nil {
-		t.Fatal(err)
-	}
+	mustApply(t, s, event.RunStarted{Config: c})
 	if got, short := s.share(1, 2, 0); short != nil || got != budget.Dollar/2 {
 		t.Errorf("%s, %v", got, short)
 	}

@@ -535,10 +535,7 @@ func drawnRun(t *testing.T, seed int) (text string, events []event.Event) {
 // rolledBack returns the journal after a person rolled back the work of some tasks.
 func rolledBack(t *testing.T, text string, events []event.Event, d dice) []event.Event {
 	t.Helper()
-	s := NewState(mustPlan(t, text))
-	if err := s.Replay(events); err != nil {
-		t.Fatal(err)
-	}
+	s := replayed(t, mustPlan(t, text), events)
 	b := event.RolledBack{What: "wave-2", From: "c", Undo: "u"}
 	for i := range s.Tasks {
 		if s.Tasks[i].Status != event.Pending && d.oneIn(2) {
@@ -560,10 +557,7 @@ func rolledBack(t *testing.T, text string, events []event.Event, d dice) []event
 // shown returns what views show of a run after some of its events, as lines.
 func shown(t *testing.T, text string, events []event.Event) (lines []string) {
 	t.Helper()
-	s := NewState(mustPlan(t, text))
-	if err := s.Replay(events); err != nil {
-		t.Fatal(err)
-	}
+	s := replayed(t, mustPlan(t, text), events)
 	now := s.Time.Add(time.Minute)
 	add := func(what string, values ...any) {
 		lines = append(lines, "  "+what+" "+strings.TrimSpace(fmt.Sprintln(values...)))
@@ -640,10 +634,7 @@ func mustStartAfresh(t *testing.T, text string, events []event.Event) {
 	t.Helper()
 	var states []map[string]any
 	for _, past := range [][]event.Event{nil, events} {
-		s := NewState(mustPlan(t, text))
-		if err := s.Replay(slices.Concat(past, events)); err != nil {
-			t.Fatal(err)
-		}
+		s := replayed(t, mustPlan(t, text), slices.Concat(past, events))
 		groups := map[string]any{}
 		for id, g := range s.groups {
 			groups[id] = []any{g.tally, g.running, g.failed, g.lost, g.cost}

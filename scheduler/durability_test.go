@@ -115,11 +115,7 @@ func TestNoCommandIsCoveredAfterAResume(t *testing.T) {
 			_, ok := e.Body.(event.AttemptEnded)
 			return ok
 		})
-		again := newFixture(t, p, cfg)
-		if err := again.State.Replay(first.journal.events[:ended+1]); err != nil {
-			t.Fatal(err)
-		}
-		again.StartEvent = event.RunResumed{Config: cfg, Plan: p.Path, Tasks: len(p.Tasks), Waves: again.State.Waves}
+		again := nextSession(t, p, cfg, first.journal.events[:ended+1])
 		look := &observingRunner{journal: again.journal, saw: map[string]string{}}
 		again.Runner, again.Journal, again.SyncDelay = look, slowJournal{again.journal}, 10*time.Millisecond
 		again.run(t)

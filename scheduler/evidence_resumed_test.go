@@ -33,11 +33,7 @@ func (b *fixture) meetIf(met func() bool) {
 
 func resumed(t *testing.T, plan string, cfg event.Config, events []event.Event) *fixture {
 	t.Helper()
-	b := newFixture(t, mustPlan(t, plan), cfg)
-	if err := b.State.Replay(events); err != nil {
-		t.Fatal(err)
-	}
-	b.StartEvent, b.journal.events = event.RunResumed{Config: cfg}, slices.Clone(events)
+	b := nextSession(t, mustPlan(t, plan), cfg, events)
 	b.meetAfter()
 	return b
 }

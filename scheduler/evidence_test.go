@@ -99,16 +99,9 @@ func TestEvidence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := NewState(mustPlan(t, `{"tasks":[`+c.plan+`]}`))
-			m := simulation{s: s}
-			apply := func(b event.Body) {
-				t.Helper()
-				if err := m.apply(b); err != nil {
-					t.Fatal(err)
-				}
-			}
 			cfg := testConfig()
 			cfg.Review = event.ReviewAuto
-			apply(event.RunStarted{Config: cfg})
+			mustApply(t, s, event.RunStarted{Config: cfg})
 			criteria := func(round int, before, met bool) {
 				e := event.CriteriaEnded{Round: round}
 				for _, k := range s.Criteria {
@@ -119,14 +112,13 @@ func TestEvidence(t *testing.T) {
 					}
 					e.Criteria = append(e.Criteria, k)
 				}
-				apply(event.CriteriaStarted{Round: round, Before: before})
-				apply(e)
+				mustApply(t, s, event.CriteriaStarted{Round: round, Before: before}, e)
 			}
 			criteria(1, true, !c.unmet)
-			apply(event.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a"}})
-			apply(event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: 1000})
 			c.last.Outcome = runner.Done
-			apply(event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Result: c.last, Status: event.Completed})
+			mustApply(t, s, event.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a"}},
+				event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: 1000},
+				event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Result: c.last, Status: event.Completed})
 			criteria(2, false, true)
 			review := event.ReviewEnded{N: 1, Mode: counsel.Thorough, Round: 1, Passed: true}
 			switch c.review {
@@ -136,8 +128,8 @@ func TestEvidence(t *testing.T) {
 				review.Review.Nothing = "nothing was changed"
 			}
 			if c.review != "" {
-				apply(event.ReviewStarted{N: 1, Mode: review.Mode, Wave: review.Wave, Round: 1})
-				apply(review)
+				mustApply(t, s, event.ReviewStarted{N: 1, Mode: review.Mode, Wave: review.Wave, Round: 1})
+				mustApply(t, s, review)
 			}
 			var got []string
 			for _, r := range s.evidence(s.isReviewed()) {
@@ -175,12 +167,8 @@ func TestMustNotBeforeTheFirstAttempt(t *testing.T) {
 		len(b.runner.order()) > 0 || end.Cost > 0 || b.State.Stop.Breaker != event.MustNot {
 		t.Errorf("ended as %+v, ran %v", end, b.runner.order())
 	}
-	again := newFixture(t, mustPlan(t, text), testConfig())
-	if err := again.State.Replay(b.journal.events); err != nil {
-		t.Fatal(err)
-	}
-	again.StartEvent, again.Verify = event.RunResumed{Config: testConfig()}, b.Verify
-	again.journal.events = slices.Clone(b.journal.events)
+	again := nextSession(t, mustPlan(t, text), testConfig(), b.journal.events)
+	again.Verify = b.Verify
 	if end := again.run(t); end.ExitCode != 4 || looked != 2 || len(again.runner.order()) > 0 {
 		t.Errorf("resumed, it ended as %+v, looked %d times, ran %v", end, looked, again.runner.order())
 	}

@@ -127,18 +127,12 @@ func TestACriterionCanBecomeFalseAgain(t *testing.T) {
 		return event.CriteriaEnded{Round: round, Criteria: []event.Criterion{{ID: "C-1", Text: "it works", Met: met,
 			Verification: event.ExecutionOutput}}}
 	}
-	for i, b := range []event.Body{event.RunStarted{Config: testConfig()}, event.CriteriaStarted{Round: 1},
-		settled(1, true), event.GateEnded{Passed: true, ExitSignal: true}} {
-		if err := s.apply(event.Event{Seq: int64(i + 1), Body: b}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	mustApply(t, s, event.RunStarted{Config: testConfig()}, event.CriteriaStarted{Round: 1},
+		settled(1, true), event.GateEnded{Passed: true, ExitSignal: true})
 	if !s.ExitSignal || !s.Criteria[0].Proven() {
 		t.Fatal("not shown")
 	}
-	if err := s.apply(event.Event{Seq: 5, Body: settled(2, false)}); err != nil {
-		t.Fatal(err)
-	}
+	mustApply(t, s, settled(2, false))
 	if s.ExitSignal || s.Criteria[0].Met {
 		t.Errorf("exit signal %t, %+v", s.ExitSignal, s.Criteria[0])
 	}
@@ -233,9 +227,7 @@ func TestRollbackForgetsBlockers(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"))))
 	s.openBlockers = true
-	if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: event.RolledBack{Tasks: []string{"a"}}}); err != nil {
-		t.Fatal(err)
-	}
+	mustApply(t, s, event.RolledBack{Tasks: []string{"a"}})
 	if s.openBlockers {
 		t.Error("the blockers are still open")
 	}
@@ -246,9 +238,7 @@ func TestNoMoneyForAJudge(t *testing.T) {
 	t.Parallel()
 	s, c := NewState(mustPlan(t, `{"criteria":["it works"],`+planText(task("a"))[1:])), testConfig()
 	c.Judge, c.Limits.USD = true, budget.Dollar
-	if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: event.RunStarted{Config: c}}); err != nil {
-		t.Fatal(err)
-	}
+	mustApply(t, s, event.RunStarted{Config: c})
 	if e, is := decideVerification(s, nil).(event.CriteriaStarted); !is || !e.Judge || e.Cap <= 0 {
 		t.Errorf("with money: %+v", e)
 	}

@@ -39,10 +39,7 @@ func TestAllowFailures(t *testing.T) {
 				fmt.Sprintf("%d of 4 items of g failed; the plan allows ", c.failed))) {
 				t.Errorf("%s: %+v", name, s.Gate)
 			}
-			again := NewState(p)
-			if err := again.Replay(j.events); err != nil {
-				t.Fatal(err)
-			}
+			again := replayed(t, p, j.events)
 			if fmt.Sprint(again.Counts, again.allowedFailures()) != fmt.Sprint(s.Counts, s.allowedFailures()) {
 				t.Errorf("%s: a replay has %v", name, again.Counts)
 			}
@@ -87,10 +84,7 @@ func TestRetryRepeatsUsersOfOutputs(t *testing.T) {
 	if end.Status != event.RunFailed || !slices.Contains(starts, "e") {
 		t.Fatalf("%v, %+v", starts, end)
 	}
-	again := NewState(p)
-	if err := again.Replay(j.events); err != nil {
-		t.Fatal(err)
-	}
+	again := replayed(t, p, j.events)
 	starts, end = runRetry(t, again, j, nil, cfg, "g", "late")
 	if d := slices.Index(starts, "d"); end.Status != event.RunComplete || d < slices.Index(starts, "g[a]") ||
 		slices.Index(starts, "e") < d || slices.Contains(starts, "f") || slices.Contains(starts, "g[b]") {
@@ -130,10 +124,7 @@ func TestListStaysOnRetry(t *testing.T) {
 		if end.Status != event.RunFailed || !slices.Contains(starts, "h[x]") {
 			t.Fatalf("%s: %v, %+v", schedule, starts, end)
 		}
-		again := NewState(p)
-		if err := again.Replay(j.events); err != nil {
-			t.Fatal(err)
-		}
+		again := replayed(t, p, j.events)
 		starts, end = runRetry(t, again, j, map[string][]runner.Result{"g[a]": {listOutput(`["y"]`)}}, cfg, "g", "late")
 		slices.Sort(starts)
 		if end.Status != event.RunComplete || fmt.Sprint(starts) != "[g[a] late]" || len(of[event.ItemsAdded](j)) != 1 {
@@ -168,28 +159,19 @@ func TestAllowFailuresOfIntegration(t *testing.T) {
 			"foreach":{"items":["a","b","c"],"allowFailures":`+allow+`}}`, task("d", "g"))))
 		cfg := testConfig()
 		cfg.Isolation, cfg.MaxRetries, cfg.Parallel = event.Isolated, 0, 3
-		m := simulation{s: s}
-		if err := m.apply(event.RunStarted{Config: cfg}); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, event.RunStarted{Config: cfg})
 		for body := decideNext(s, s.Time); s.Tally(0).Verified < 3; body = decideNext(s, s.Time) {
 			if body == nil {
 				i := slices.IndexFunc(s.Tasks, func(t Task) bool { return t.Status == event.InProgress })
 				body = onAttempt(s, i, runner.Result{Outcome: runner.Done}, s.Time, 0)
 			}
-			if err := m.apply(body); err != nil {
-				t.Fatal(err)
-			}
+			mustApply(t, s, body)
 		}
 		ids := []string{"g[a]", "g[b]", "g[c]"}
-		if err := m.apply(event.IntegrationStarted{Wave: 1, Tasks: ids}); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, event.IntegrationStarted{Wave: 1, Tasks: ids})
 		end := onIntegration(s, 1, Integrated{Completed: ids[2:],
 			Culprits: []Culprit{{Task: ids[0], Kind: "red"}, {Task: ids[1], Kind: "red"}}}, nil)
-		if err := m.apply(end); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, end)
 		if s.Counts.Failed != 2 || s.Counts.Blocked != blocked || s.isReady(3) == (blocked > 0) {
 			t.Errorf("%s may fail: %+v", allow, s.Counts)
 		}

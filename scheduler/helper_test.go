@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	"pgregory.net/rapid"
 
 	"wavex/budget"
 	"wavex/counsel"
@@ -20,7 +23,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // mustPlan parses a plan of a test.
-func mustPlan(t testing.TB, text string) *plan.Plan {
+func mustPlan(t rapid.TB, text string) *plan.Plan {
 	t.Helper()
 	p, diags := plan.Parse("plan.json", []byte(text), plan.Options{})
 	if p == nil {
@@ -44,6 +47,34 @@ func planText(tasks ...string) string {
 		out += t
 	}
 	return out + "]}"
+}
+
+// mustApply applies events to a state, one after the other.
+func mustApply(t rapid.TB, s *State, bodies ...event.Body) {
+	t.Helper()
+	for _, b := range bodies {
+		if err := s.apply(event.Event{Seq: s.Seq + 1, Time: epoch, Body: b}); err != nil {
+			t.Fatalf("%+v: %v", b, err)
+		}
+	}
+}
+
+// replayed returns the state of a plan after events.
+func replayed(t rapid.TB, p *plan.Plan, events []event.Event) *State {
+	t.Helper()
+	s := NewState(p)
+	if err := s.Replay(events); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// mustReplayAs fails unless a replay of the events of a plan leads to the same state.
+func mustReplayAs(t rapid.TB, s *State, p *plan.Plan, events []event.Event) {
+	t.Helper()
+	if again := replayed(t, p, events); !reflect.DeepEqual(visible(again), visible(s)) {
+		t.Fatalf("the replay differs:\n%+v\n%+v", visible(again), visible(s))
+	}
 }
 
 // memJournal is a journal that keeps all events and can fail.
@@ -185,7 +216,7 @@ func testConfig() event.Config {
 	return c
 }
 
-func newFixture(t testing.TB, p *plan.Plan, c event.Config) *fixture {
+func newFixture(t rapid.TB, p *plan.Plan, c event.Config) *fixture {
 	t.Helper()
 	s := NewState(p)
 	b := &fixture{journal: &memJournal{}, runner: &scriptedRunner{results: map[string][]runner.Result{},
@@ -203,6 +234,15 @@ func newFixture(t testing.TB, p *plan.Plan, c event.Config) *fixture {
 		},
 		Now: time.Now, Jitter: func() float64 { return 0.5 },
 	}
+	return b
+}
+
+// nextSession returns the next session of a run over its events.
+func nextSession(t rapid.TB, p *plan.Plan, c event.Config, events []event.Event) *fixture {
+	t.Helper()
+	b := newFixture(t, p, c)
+	b.State = replayed(t, p, events)
+	b.StartEvent, b.journal.events = event.RunResumed{Config: c}, slices.Clone(events)
 	return b
 }
 

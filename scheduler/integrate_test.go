@@ -92,6 +92,13 @@ func isolated(t *testing.T, f *fakeIntegrator, change func(*event.Config), tasks
 	return b
 }
 
+// isolatedNext returns the session after that of b.
+func isolatedNext(t *testing.T, f *fakeIntegrator, b *fixture) *fixture {
+	again := nextSession(t, b.State.filePlan, b.State.Config, b.journal.events)
+	again.Integrator = f
+	return again
+}
+
 func TestWavesAreIntegratedBeforeTheNextOpens(t *testing.T) {
 	t.Parallel()
 	for _, schedule := range []event.Schedule{event.Waves, event.Eager} {
@@ -148,12 +155,7 @@ func TestAFailedIntegrationIsRepeatedByTheResume(t *testing.T) {
 	if end.ExitCode != 5 || end.Tasks.Completed != 0 {
 		t.Fatalf("ended as %+v", end)
 	}
-	again := isolated(t, f, nil, task("a"), task("b", "a"))
-	if err := again.State.Replay(b.journal.events); err != nil {
-		t.Fatal(err)
-	}
-	again.journal.events = b.journal.events
-	again.StartEvent = event.RunResumed{Config: again.StartEvent.(event.RunStarted).Config}
+	again := isolatedNext(t, f, b)
 	if end := again.run(t); end.Status != "complete" || !slices.Equal(again.runner.order(), []string{"b"}) {
 		t.Fatalf("the resume ended as %+v and ran %v", end, again.runner.order())
 	}
@@ -179,11 +181,7 @@ func TestUndeliveredRunIsNotComplete(t *testing.T) {
 		end.Resume == "" {
 		t.Fatalf("ended as %+v", end)
 	}
-	again := isolated(t, f, nil, task("a"))
-	if err := again.State.Replay(b.journal.events); err != nil {
-		t.Fatal(err)
-	}
-	again.StartEvent = event.RunResumed{Config: again.StartEvent.(event.RunStarted).Config}
+	again := isolatedNext(t, f, b)
 	if end = again.run(t); end.Status != "complete" || end.ExitCode != 0 {
 		t.Fatalf("the resume ended as %+v", end)
 	}

@@ -68,10 +68,7 @@ func TestLateCosts(t *testing.T) {
 	if end.ExitCode != 0 || end.Cost != spent || b.State.Efforts().Work.Cost != spent {
 		t.Errorf("ended as %+v, work %s", end, b.State.Efforts().Work.Cost)
 	}
-	again := NewState(p)
-	if err := again.Replay(b.journal.events); err != nil {
-		t.Fatal(err)
-	}
+	again := replayed(t, p, b.journal.events)
 	for name, s := range map[string]*State{"live": b.State, "replayed": again} {
 		a := s.Tasks[0]
 		if a.Cost != 4000+1000 || a.Usage.Output != 7 || s.waveLedger(1).Spent() != 3*budget.Dollar+4000+2000 ||
@@ -137,10 +134,7 @@ func TestBudgetOfATaskAfterALoss(t *testing.T) {
 	}
 	// Neither another task has that unknown cost, nor the task as the plan has it later.
 	for text, want := range map[string]budget.USD{text: 2 * budget.Dollar, strings.Replace(text, "true", "false", 1): 0} {
-		s := NewState(mustPlan(t, strings.Replace(text, `}]}`, `},`+task("b")+`]}`, 1)))
-		if err := s.Replay(b.journal.events); err != nil {
-			t.Fatal(err)
-		}
+		s := replayed(t, mustPlan(t, strings.Replace(text, `}]}`, `},`+task("b")+`]}`, 1)), b.journal.events)
 		if got, other := s.unknownCost(0), s.unknownCost(1); got != want || other != 0 {
 			t.Errorf("of %s, %s is unknown, and %s of another task", text, got, other)
 		}
@@ -321,26 +315,20 @@ func TestLateCostOfTheLastResult(t *testing.T) {
 		"an earlier failure":    {[]runner.Result{wrong("no"), lost(budget.Dollar)}, 2, wrong("no").Cost},
 	} {
 		s := NewState(mustPlan(t, planText(task("a"))))
-		m := simulation{s: s}
-		apply := func(b event.Body) {
-			if err := m.apply(b); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-		}
 		config := onWorkers()
 		config.Counsel = false
-		apply(event.RunStarted{Config: config})
+		mustApply(t, s, event.RunStarted{Config: config})
 		for s.Tasks[0].Attempts < c.starts || s.Running() > 0 && len(c.results) > 0 {
 			body := decideNext(s, epoch)
 			if s.Running() > 0 {
 				body, c.results = onAttempt(s, 0, c.results[0], epoch, 0), c.results[1:]
 			}
-			apply(body)
+			mustApply(t, s, body)
 		}
 		for _, a := range s.atCap {
 			b := a.correction
 			b.Cost, b.Priced = 7, "stream"
-			apply(b)
+			mustApply(t, s, b)
 		}
 		if last := s.Tasks[0].Last; last.Cost != c.want || len(s.atCap) > 0 {
 			t.Errorf("%s: the last result is %+v", name, last)

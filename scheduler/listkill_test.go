@@ -101,10 +101,7 @@ func TestListsKilledAnywhere(t *testing.T) {
 			if end.Status != event.RunComplete {
 				rt.Fatalf("session %d: %+v", session, end)
 			}
-			again := NewState(p)
-			if err := again.Replay(j.events); err != nil {
-				rt.Fatal(err)
-			}
+			again := replayed(rt, p, j.events)
 			if live, replayed := listState(s), listState(again); live != replayed {
 				rt.Fatalf("session %d: a replay differs:\n%s\nwant\n%s", session, replayed, live)
 			}

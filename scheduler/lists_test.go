@@ -95,10 +95,7 @@ func TestListOfAnOutput(t *testing.T) {
 			if i, _ := s.Index("d"); s.Tasks[i].Wave != 2+min(1, len(want)) || s.Tally(0).All != 3+len(want) {
 				t.Errorf("%s: d is in wave %d", list, s.Tasks[i].Wave)
 			}
-			again := NewState(p)
-			if err := again.Replay(j.events); err != nil {
-				t.Fatal(err)
-			}
+			again := replayed(t, p, j.events)
 			if fmt.Sprint(again.tallies) != fmt.Sprint(s.tallies) || !slices.Equal(again.Plan.Keys(), s.Plan.Keys()) ||
 				fmt.Sprint(again.queue.members) != fmt.Sprint(s.queue.members) {
 				t.Errorf("%s: a replay differs: %v, %v", list, again.tallies, s.tallies)
@@ -124,14 +121,9 @@ func TestParallelOfGroup(t *testing.T) {
 			task("own"))))
 		cfg := testConfig()
 		cfg.Parallel, cfg.AcceptAssumptions = 4, true
-		m := simulation{s: s}
-		if err := m.apply(event.RunStarted{Config: cfg}); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, event.RunStarted{Config: cfg})
 		for body := decideNext(s, s.Time); body != nil; body = decideNext(s, s.Time) {
-			if err := m.apply(body); err != nil {
-				t.Fatal(err)
-			}
+			mustApply(t, s, body)
 		}
 		if got := s.groups["g"].running; got != want {
 			t.Errorf("%q: %d tasks of the group run", limit, got)
@@ -150,10 +142,7 @@ func TestOnlyGroup(t *testing.T) {
 	if fmt.Sprint(starts) != "[x g[a] g[b]]" || end.Tasks.Completed != 3 {
 		t.Errorf("%v, %+v", starts, end)
 	}
-	s := NewState(p)
-	if err := s.Replay(j.events); err != nil {
-		t.Fatal(err)
-	}
+	s := replayed(t, p, j.events)
 	cfg.Only = []string{"own"}
 	if starts, _ = runList(t, s, j, x, event.RunResumed{Config: cfg}); fmt.Sprint(starts) != "[own]" {
 		t.Errorf("%v", starts)
@@ -231,10 +220,7 @@ func TestListThatIsNone(t *testing.T) {
 	x := map[string][]runner.Result{"x": {listOutput(`["a","b"]`)}}
 	const narrow = `{"items":"${tasks.x.output.items}","maxItems":1}`
 	runList(t, NewState(mustPlan(t, listPlan(narrow))), j, x, event.RunStarted{Config: cfg})
-	s := NewState(mustPlan(t, listPlan(fromX)))
-	if err := s.Replay(j.events); err != nil {
-		t.Fatal(err)
-	}
+	s := replayed(t, mustPlan(t, listPlan(fromX)), j.events)
 	starts, end := runList(t, s, j, nil, event.RunResumed{Config: cfg})
 	if end.Status != event.RunComplete || slices.Contains(starts, "x") || !slices.Contains(starts, "g[b]") {
 		t.Errorf("after more items are allowed: %v, %+v", starts, end)

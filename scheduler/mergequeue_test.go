@@ -65,27 +65,19 @@ func TestIntegrationBesideAttempts(t *testing.T) {
 // A verified task of an early wave that no task waits for does not hold back one of a later wave.
 func TestIntegrationOfTheWaveThatIsDue(t *testing.T) {
 	t.Parallel()
-	s, seq := NewState(mustPlan(t, planText(task("x"), task("y"), task("sink"), task("d", "x"), task("e", "d")))), int64(0)
-	apply := func(b event.Body) {
-		t.Helper()
-		seq++
-		if err := s.apply(event.Event{Seq: seq, Time: epoch, Body: b}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s := NewState(mustPlan(t, planText(task("x"), task("y"), task("sink"), task("d", "x"), task("e", "d"))))
 	c := testConfig()
 	c.Isolation, c.Schedule = event.Isolated, event.Eager
-	apply(event.RunStarted{Config: c})
-	apply(event.WaveStarted{Wave: 1, Of: 3})
+	mustApply(t, s, event.RunStarted{Config: c}, event.WaveStarted{Wave: 1, Of: 3})
 	verify := func(id string) {
 		i, _ := s.Index(id)
-		apply(event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Wave: s.Tasks[i].Wave, Attempt: 1, Try: 1, Iteration: 1})
-		apply(onAttempt(s, i, runner.Result{Outcome: runner.Done}, epoch, 0))
+		mustApply(t, s, event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Wave: s.Tasks[i].Wave, Attempt: 1, Try: 1})
+		mustApply(t, s, onAttempt(s, i, runner.Result{Outcome: runner.Done}, epoch, 0))
 	}
 	verify("x")
 	verify("y")
-	apply(event.IntegrationStarted{Wave: 1, Tasks: []string{"x", "y"}})
-	apply(event.IntegrationEnded{Wave: 1, Completed: []string{"x", "y"}})
+	mustApply(t, s, event.IntegrationStarted{Wave: 1, Tasks: []string{"x", "y"}})
+	mustApply(t, s, event.IntegrationEnded{Wave: 1, Completed: []string{"x", "y"}})
 	verify("sink")
 	if ev := decideIntegration(s, false); ev != nil {
 		t.Errorf("no task waits for sink, and %+v begins", ev)
@@ -239,11 +231,8 @@ func TestFilesAreLockedUntilIntegrated(t *testing.T) {
 		end, ok := e.Body.(event.AttemptEnded)
 		return ok && end.Task == "a"
 	})
-	again := isolated(t, &fakeIntegrator{}, nil, file("a"), file("b"), task("c"))
-	if err := again.State.Replay(b.journal.events[:at+1]); err != nil {
-		t.Fatal(err)
-	}
-	again.StartEvent = event.RunResumed{Config: again.StartEvent.(event.RunStarted).Config}
+	b.journal.events = b.journal.events[:at+1]
+	again := isolatedNext(t, &fakeIntegrator{}, b)
 	if end := again.run(t); end.Status != event.RunComplete {
 		t.Fatalf("the resume ended as %+v", end)
 	}

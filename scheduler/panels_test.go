@@ -60,14 +60,10 @@ func TestPanelAfterMoreMoney(t *testing.T) {
 		t.Fatalf("%+v", end)
 	}
 	c.Limits.USD = 5 * budget.Dollar
-	again := newFixture(t, p, c)
-	if err := again.State.Replay(b.journal.events); err != nil {
-		t.Fatal(err)
-	}
-	again.StartEvent = event.RunResumed{Config: c}
+	again := nextSession(t, p, c, b.journal.events)
 	end := again.run(t)
-	if started := of[event.AttemptStarted](again.journal); end.Status != event.RunComplete || len(started) != 1 ||
-		!started[0].Advised {
+	if started := of[event.AttemptStarted](again.journal); end.Status != event.RunComplete || len(started) != 2 ||
+		!started[1].Advised {
 		t.Errorf("%+v, %+v", end, started)
 	}
 }
@@ -132,11 +128,7 @@ func TestCutPanelIsConvenedAgain(t *testing.T) {
 		if !ok || start.Panel != n+1 || len(s.Tasks[0].Consulted) != 0 {
 			t.Fatalf("%+v, consulted %v", body, s.Tasks[0].Consulted)
 		}
-		for k, e := range []event.Body{start, onPanel(s, start, v, time.Unix(0, 0), 0)} {
-			if err := s.apply(event.Event{Seq: int64(2*n + k + 1), Body: e}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		mustApply(t, s, start, onPanel(s, start, v, time.Unix(0, 0), 0))
 	}
 	if a := &s.Tasks[0]; a.Status != event.Pending || a.Advice == nil || a.Cost != 12 || s.Ledger.Spent() != 12 ||
 		s.Ledger.Reserved() != 0 || a.Slot != -1 {

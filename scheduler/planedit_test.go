@@ -48,9 +48,6 @@ func replayedRun(t *testing.T, text string) *State {
 	if p == nil {
 		t.Fatal(ds)
 	}
-	s := NewState(p)
-	if err := s.Replay([]event.Event{{Seq: 1, Body: event.RunStarted{}}}); err != nil {
-		t.Fatal(err)
-	}
+	s := replayed(t, p, []event.Event{{Seq: 1, Body: event.RunStarted{}}})
 	return s
 }

@@ -19,21 +19,14 @@ func TestPrecheckDue(t *testing.T) {
 	irreversible := func(id string, blockedBy string) string {
 		return `{"id":"` + id + `","subject":"S","reversibility":"1","verify":["true"],"blockedBy":[` + blockedBy + `]}`
 	}
-	open := func(t *testing.T, money budget.USD) (*State, func(event.Body)) {
+	open := func(t *testing.T, money budget.USD) *State {
 		t.Helper()
 		s := NewState(mustPlan(t, planText(task("a"), irreversible("b", ""), irreversible("c", `"b"`))))
-		m := simulation{s: s}
-		apply := func(b event.Body) {
-			t.Helper()
-			if err := m.apply(b); err != nil {
-				t.Fatal(err)
-			}
-		}
 		cfg := testConfig()
 		cfg.Precheck, cfg.Limits.USD = true, money
-		apply(event.RunStarted{Config: cfg})
-		apply(event.WaveStarted{Wave: 1, Of: 2, Tasks: []string{"a", "b"}})
-		return s, apply
+		mustApply(t, s, event.RunStarted{Config: cfg})
+		mustApply(t, s, event.WaveStarted{Wave: 1, Of: 2, Tasks: []string{"a", "b"}})
+		return s
 	}
 	due := func(t *testing.T, s *State) string {
 		t.Helper()
@@ -67,35 +60,35 @@ func TestPrecheckDue(t *testing.T) {
 	}
 	t.Run("asked once, in its wave", func(t *testing.T) {
 		t.Parallel()
-		s, apply := open(t, 25*budget.Dollar)
+		s := open(t, 25*budget.Dollar)
 		want(t, s, "b")
-		apply(event.PrecheckStarted{Task: "b", Key: s.Tasks[1].Key, N: 1, Cap: 1000})
-		apply(event.PrecheckEnded{Task: "b", Key: s.Tasks[1].Key, N: 1, Challenge: counsel.Challenge{Go: true}})
+		mustApply(t, s, event.PrecheckStarted{Task: "b", Key: s.Tasks[1].Key, N: 1, Cap: 1000})
+		mustApply(t, s, event.PrecheckEnded{Task: "b", Key: s.Tasks[1].Key, N: 1, Challenge: counsel.Challenge{Go: true}})
 		want(t, s, "none")
 	})
 	t.Run("not for a completed task", func(t *testing.T) {
 		t.Parallel()
-		s, apply := open(t, 25*budget.Dollar)
-		apply(event.AttemptStarted{Task: "b", Key: s.Tasks[1].Key, Wave: 1, Attempt: 1, Try: 1, Cap: 1000})
+		s := open(t, 25*budget.Dollar)
+		mustApply(t, s, event.AttemptStarted{Task: "b", Key: s.Tasks[1].Key, Wave: 1, Attempt: 1, Try: 1, Cap: 1000})
 		want(t, s, "none")
-		apply(event.AttemptEnded{Task: "b", Key: s.Tasks[1].Key, Attempt: 1, Status: event.Completed,
+		mustApply(t, s, event.AttemptEnded{Task: "b", Key: s.Tasks[1].Key, Attempt: 1, Status: event.Completed,
 			Result: runner.Result{Outcome: runner.Done}})
 		want(t, s, "none")
 	})
 	t.Run("waits for money", func(t *testing.T) {
 		t.Parallel()
-		s, apply := open(t, budget.Dollar)
-		apply(event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.Dollar})
+		s := open(t, budget.Dollar)
+		mustApply(t, s, event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.Dollar})
 		want(t, s, "waits")
-		apply(event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Status: event.Completed,
+		mustApply(t, s, event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Status: event.Completed,
 			Result: runner.Result{Outcome: runner.Done, Cost: 1000}})
 		want(t, s, "b")
 	})
 	t.Run("stops without money", func(t *testing.T) {
 		t.Parallel()
-		s, apply := open(t, budget.Dollar)
-		apply(event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.Dollar})
-		apply(event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Status: event.Completed,
+		s := open(t, budget.Dollar)
+		mustApply(t, s, event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.Dollar})
+		mustApply(t, s, event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Status: event.Completed,
 			Result: runner.Result{Outcome: runner.Done, Cost: budget.Dollar}})
 		want(t, s, "stops")
 	})

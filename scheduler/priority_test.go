@@ -21,9 +21,7 @@ func startedState(t testing.TB, text string, schedule event.Schedule, past ...ev
 	c := event.DefaultConfig()
 	c.Parallel = 4
 	c.Run, c.Schedule, c.Limits.NoUSD, c.Limits.NoIterations = "r", schedule, true, true
-	if err := s.apply(event.Event{Seq: 1, Body: event.RunStarted{Config: c}}); err != nil {
-		t.Fatal(err)
-	}
+	mustApply(t, s, event.RunStarted{Config: c})
 	return s
 }
 
@@ -89,11 +87,7 @@ func TestARetryGoesFirst(t *testing.T) {
 			end, ok := e.Body.(event.AttemptEnded)
 			return ok && end.Task == "a"
 		})
-		again := newFixture(t, mustPlan(t, planText(long, task("a"), task("b"), task("c"))), c)
-		if err := again.State.Replay(b.journal.events[:at+1]); err != nil {
-			t.Fatal(err)
-		}
-		again.StartEvent = event.RunResumed{Config: c}
+		again := nextSession(t, mustPlan(t, planText(long, task("a"), task("b"), task("c"))), c, b.journal.events[:at+1])
 		again.run(t)
 		if order := strings.Join(again.runner.order(), " "); order != "b c a" {
 			t.Errorf("%s: the resume ran %s", schedule, order)

@@ -205,15 +205,12 @@ func TestASignalSkipsTheRemainingRechecks(t *testing.T) {
 			t.Errorf("it came to %+v", got)
 		}
 
-		again := newFixture(t, p, cfg)
-		if err := again.State.Replay(b.journal.events); err != nil {
-			t.Fatal(err)
-		}
-		again.StartEvent, again.Verify = event.RunResumed{Config: cfg, Plan: p.Path}, verifyFailing("a/2")
+		again := nextSession(t, p, cfg, b.journal.events)
+		again.Verify = verifyFailing("a/2")
 		if end := again.run(t); end.ExitCode != event.ExitFailed {
 			t.Fatalf("ended as %+v", end)
 		}
-		if got, want := regressionTexts(again.journal), []string{"a/1 a/2 b/1"}; !slices.Equal(got, want) {
+		if got, want := regressionTexts(again.journal), []string{"a/1 a/2", "a/1 a/2 b/1"}; !slices.Equal(got, want) {
 			t.Errorf("made again %q, want %q", got, want)
 		}
 		if r := again.State.Regressions; len(r) != 1 || !r[0].EarlierSession {
@@ -256,25 +253,19 @@ func TestChecksOfAnIntegrationAreNotRechecked(t *testing.T) {
 				checked("d", `"y"`, "a"))))
 			cfg := testConfig()
 			cfg.Isolation = event.Isolated
-			tell := func(bodies ...event.Body) {
-				for _, b := range bodies {
-					if err := s.apply(event.Event{Seq: s.Seq + 1, Body: b}); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			tell(event.RunStarted{Config: cfg})
+			mustApply(t, s, event.RunStarted{Config: cfg})
 			for i, id := range []string{"a", "b", "c", "d"} {
-				tell(event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Attempt: 1},
+				mustApply(t, s, event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Attempt: 1},
 					event.AttemptEnded{Task: id, Key: s.Tasks[i].Key, Attempt: 1, Result: resultWithChecks(1), Status: event.Verified})
 				switch id {
 				case "b":
-					tell(event.IntegrationStarted{Wave: 1}, event.IntegrationEnded{Wave: 1, Completed: []string{"a", "b"}})
+					mustApply(t, s, event.IntegrationStarted{Wave: 1}, event.IntegrationEnded{Wave: 1, Completed: []string{"a", "b"}})
 				case "c":
-					tell(event.IntegrationStarted{Wave: 2}, event.IntegrationEnded{Wave: 2, Completed: []string{"c"}})
+					mustApply(t, s, event.IntegrationStarted{Wave: 2}, event.IntegrationEnded{Wave: 2, Completed: []string{"c"}})
 				}
 			}
-			tell(event.IntegrationStarted{Wave: 2}, event.IntegrationEnded{Wave: 2, Completed: []string{"d"}, Note: note})
+			mustApply(t, s, event.IntegrationStarted{Wave: 2},
+				event.IntegrationEnded{Wave: 2, Completed: []string{"d"}, Note: note})
 			var got []string
 			for _, r := range dueRechecks(s) {
 				got = append(got, fmt.Sprintf("%s/%d", r.Tasks[0], r.N))

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -179,16 +178,13 @@ func runRandomFrom(t *rapid.T, p *plan.Plan, c event.Config, past []event.Event,
 // runSession runs one session over a journal, with a loop that set completes.
 func runSession(t *rapid.T, p *plan.Plan, c event.Config, past []event.Event,
 	set func(*Loop)) (*State, []event.Event, event.RunEnded) {
-	s := NewState(p)
-	if err := s.Replay(past); err != nil {
-		t.Fatal(err)
-	}
+	s := replayed(t, p, past)
 	j := &memJournal{events: past}
 	var open event.Body = event.RunStarted{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
 	if len(past) > 0 {
 		open = event.RunResumed{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
 	}
-	b := newFixture(nilTB{}, p, c)
+	b := newFixture(t, p, c)
 	b.Loop.State, b.Loop.Journal, b.Loop.StartEvent = s, j, open
 	b.Loop.Jitter = func() float64 { return 0 } // so that nothing waits
 	set(b.Loop)
@@ -200,11 +196,6 @@ func runSession(t *rapid.T, p *plan.Plan, c event.Config, past []event.Event,
 	}
 	return s, j.events, end
 }
-
-// nilTB satisfies newFixture inside a property; it never fails.
-type nilTB struct{ testing.TB }
-
-func (nilTB) Helper() {}
 
 // reservation returns the money that a key holds in a ledger, and whether it holds a reservation.
 func reservation(l budget.Ledger, key string) (usd budget.USD, held bool) {
@@ -297,13 +288,7 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 			checkInvariants(t, s, c)
 			checkLastVerified(t, s, events)
 		}
-		again := NewState(p)
-		if err := again.Replay(events); err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(visible(again), visible(s)) {
-			t.Fatalf("the replay differs:\n%+v\n%+v", visible(again), visible(s))
-		}
+		mustReplayAs(t, s, p, events)
 	})
 }
 

@@ -207,10 +207,7 @@ func TestResumesProperty(t *testing.T) {
 		}
 		s.run(t, rapid.IntRange(1, 9).Draw(rt, "iterations"), results)
 		for range 4 {
-			before := NewState(mustPlan(t, s.plan))
-			if err := before.Replay(s.events); err != nil {
-				rt.Fatal(err)
-			}
+			before := replayed(rt, mustPlan(t, s.plan), s.events)
 			from := len(s.events)
 			_, end := s.run(t, rapid.IntRange(1, 9).Draw(rt, "iterations"), results)
 			checkResume(rt, before, s.events[from:])

@@ -176,7 +176,6 @@ func TestLightReviewsOfAddedTasks(t *testing.T) {
 func TestALaterTaskOfAReviewedWave(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"), task("b"))))
-	m := simulation{s: s}
 	cfg := testConfig()
 	cfg.Review, cfg.Limits.NoUSD = event.ReviewLight, true
 	due := func() bool { return decideLightReview(s, time.Time{}) != nil }
@@ -199,9 +198,7 @@ func TestALaterTaskOfAReviewedWave(t *testing.T) {
 		{event.AttemptEnded{Task: "b", Key: s.Tasks[1].Key, Attempt: 2, Status: event.Completed,
 			Result: runner.Result{Outcome: runner.Done}}, true},
 	} {
-		if err := m.apply(step.body); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, step.body)
 		if due() != step.due {
 			t.Fatalf("after %s a review is due: %v", step.body.Type(), due())
 		}
@@ -222,20 +219,15 @@ func TestCapOfALightReview(t *testing.T) {
 		"too little":      {budget.Limits{USD: 10*budget.MinReservation - 10, Iterations: 9}, 0},
 	} {
 		s := NewState(mustPlan(t, planText(task("a"), task("b", "a"))))
-		m := simulation{s: s}
 		cfg := testConfig()
 		cfg.Review, cfg.Limits = event.ReviewLight, test.limits
-		for _, b := range []event.Body{
+		mustApply(t, s,
 			event.RunStarted{Config: cfg},
 			event.WaveStarted{Wave: 1, Of: 2, Tasks: []string{"a"}},
 			event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.MinReservation},
 			event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Status: event.Completed,
 				Result: runner.Result{Outcome: runner.Done}},
-		} {
-			if err := m.apply(b); err != nil {
-				t.Fatal(err)
-			}
-		}
+		)
 		var got budget.USD
 		switch b := decideLightReview(s, time.Time{}).(type) {
 		case event.ReviewStarted:

@@ -17,15 +17,10 @@ import (
 func onlyOf(t testing.TB, p *plan.Plan, c event.Config, before []event.Event, only ...string) *fixture {
 	t.Helper()
 	c.Only = only
-	b := newFixture(t, p, c)
 	if before == nil {
-		return b
+		return newFixture(t, p, c)
 	}
-	if err := b.State.Replay(before); err != nil {
-		t.Fatal(err)
-	}
-	b.StartEvent, b.journal.events = event.RunResumed{Config: c}, slices.Clone(before)
-	return b
+	return nextSession(t, p, c, before)
 }
 
 func sorted(ids []string) []string { return slices.Sorted(slices.Values(ids)) }
@@ -176,10 +171,7 @@ func TestOnlyProperty(t *testing.T) {
 				rt.Fatalf("%v did not start, asked for %v", want, ids)
 			}
 			events = b.journal.events
-			replayed := NewState(p)
-			if err := replayed.Replay(events); err != nil {
-				rt.Fatal(err)
-			}
+			replayed := replayed(rt, p, events)
 			if !reflect.DeepEqual(replayed.held, b.State.held) {
 				rt.Fatalf("a replay holds %v, the session held %v", replayed.held, b.State.held)
 			}

@@ -19,10 +19,7 @@ func TestEachResumeOpensNewSessions(t *testing.T) {
 	c.Limits.Iterations = 10
 	opened := map[string]bool{first.runner.calls[0].Session: true}
 	for _, nonce := range []string{"one", "other"} {
-		again := newFixture(t, first.State.filePlan, c)
-		if err := again.State.Replay(first.journal.events); err != nil {
-			t.Fatal(err)
-		}
+		again := nextSession(t, first.State.filePlan, c, first.journal.events)
 		again.StartEvent = event.RunResumed{Config: c, Nonce: nonce}
 		if end, err := again.Run(t.Context()); err != nil || end.Status != "complete" {
 			t.Fatalf("%+v, %v", end, err)

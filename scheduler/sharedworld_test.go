@@ -198,7 +198,7 @@ func TestAnyRunInASharedDirectory(t *testing.T) {
 		if rapid.Bool().Draw(t, "sequential") {
 			text = `{"waves":[{"wave":1,"parallel":false},{"wave":2,"parallel":false}],` + text[1:]
 		}
-		p = mustPlan(nilTB{}, text)
+		p = mustPlan(t, text)
 		join := func(l *Loop) {
 			l.Runner, l.Panel, l.Verify, l.Views = w, randomRunner{}, w.verify, []View{sharedView{t, w}}
 		}

@@ -51,9 +51,7 @@ func TestPhase(t *testing.T) {
 		{event.CriteriaEnded{Round: 2}, "ended"},
 		{event.RunResumed{Config: testConfig()}, "executing"},
 	} {
-		if err := s.apply(event.Event{Seq: int64(n + 1), Time: epoch, Body: step.body}); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, step.body)
 		if s.Phase.String() != step.want {
 			t.Errorf("after event %d, %T: %s, not %s", n+1, step.body, s.Phase, step.want)
 		}
@@ -70,11 +68,7 @@ func TestDeadlineWhileVerifying(t *testing.T) {
 	for want, again := range map[string][]event.Recheck{"": nil, "draining": {{N: 1, Tasks: []string{"A"}}}} {
 		s, c := NewState(mustPlan(t, planText(task("A")))), testConfig()
 		c.Limits.Wall = time.Minute
-		for n, b := range []event.Body{event.RunStarted{Config: c}, event.CriteriaStarted{Round: 1, Rechecks: again}} {
-			if err := s.apply(event.Event{Seq: int64(n + 1), Time: epoch, Body: b}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		mustApply(t, s, event.RunStarted{Config: c}, event.CriteriaStarted{Round: 1, Rechecks: again})
 		if body := decideNext(s, epoch.Add(time.Second)); body != nil {
 			t.Errorf("before the deadline: %T", body)
 		}
@@ -207,10 +201,8 @@ func TestEventsOfLostTasks(t *testing.T) {
 func TestCostOfTheRequest(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("A"))))
-	if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: event.RunStarted{Config: testConfig(),
-		Origin: &event.Origin{Spent: 2 * budget.Dollar}}}); err != nil {
-		t.Fatal(err)
-	}
+	mustApply(t, s, event.RunStarted{Config: testConfig(),
+		Origin: &event.Origin{Spent: 2 * budget.Dollar}})
 	if e := s.Efforts(); e.Planning.Cost != 2*budget.Dollar || e.Work.Cost != 0 ||
 		s.Ledger.Available() != 23*budget.Dollar {
 		t.Errorf("efforts %+v, %s are left", e, s.Ledger.Available())
@@ -221,12 +213,8 @@ func TestCostOfTheRequest(t *testing.T) {
 func TestEndsBetweenSessions(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("A"))))
-	for n, b := range []event.Body{event.RunStarted{Config: testConfig()}, event.AttemptStarted{Task: "A",
-		Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Iteration: 1, Why: "first", Cap: 3 * budget.Dollar}} {
-		if err := s.apply(event.Event{Seq: int64(n + 1), Time: epoch, Body: b}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	mustApply(t, s, event.RunStarted{Config: testConfig()}, event.AttemptStarted{Task: "A",
+		Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Iteration: 1, Why: "first", Cap: 3 * budget.Dollar})
 	e := EndAfterCancel(s)
 	if e.Status != event.RunCancelled || e.Cost != 3*budget.Dollar || e.CostUSD != 3 || e.Resume != "" ||
 		e.Iterations != s.Ledger.Charged() {
@@ -263,9 +251,7 @@ func TestOnFindings(t *testing.T) {
 		t.Fatalf("%+v, %v", ev, err)
 	}
 	s.ExitSignal, s.Gate, s.Evidence = true, &event.GateEnded{}, []event.Evidence{{}}
-	if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: ev}); err != nil {
-		t.Fatal(err)
-	}
+	mustApply(t, s, ev)
 	if s.ExitSignal || s.Gate != nil || s.Evidence != nil {
 		t.Errorf("the gate stands: %v, %+v, %+v", s.ExitSignal, s.Gate, s.Evidence)
 	}
@@ -364,11 +350,8 @@ func TestDuePanelWithoutCounsel(t *testing.T) {
 		t.Fatalf("the task is %s; %v", b.State.Tasks[0].Status, err)
 	}
 	c.Counsel = false
-	again := newFixture(t, p, c)
-	if err := again.State.Replay(b.journal.events); err != nil {
-		t.Fatal(err)
-	}
-	again.StartEvent, again.Panel = event.RunResumed{Config: c}, nil
+	again := nextSession(t, p, c, b.journal.events)
+	again.Panel = nil
 	end := again.run(t)
 	skipped := of[event.CounselSkipped](again.journal)
 	if end.Status != event.RunComplete || end.Cost != 3000 || len(skipped) != 1 || skipped[0].Reason != "counsel is off" {
@@ -425,9 +408,7 @@ func TestTextsForAPerson(t *testing.T) {
 		s := NewState(mustPlan(t, planText(task("A"))))
 		c := testConfig()
 		c.BudgetGiven, c.Limits.NoUSD = tt.given, tt.unlimited
-		if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: event.RunStarted{Config: c}}); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, event.RunStarted{Config: c})
 		s.Notional = tt.is
 		got := ""
 		if n := onMoneyChange(s, moneySnapshot{notional: tt.was}); n != nil {
@@ -447,11 +428,7 @@ func TestTextsForAPerson(t *testing.T) {
 func TestRemovedRecord(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("A"))))
-	for n, b := range []event.Body{event.RunStarted{Config: testConfig()}, event.Removed{}, event.Removed{Cost: 7}} {
-		if err := s.apply(event.Event{Seq: int64(n + 1), Time: epoch, Body: b}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	mustApply(t, s, event.RunStarted{Config: testConfig()}, event.Removed{}, event.Removed{Cost: 7})
 	if s.Ledger.Spent() != 7 || s.Ledger.Reserved() != 0 {
 		t.Errorf("%s spent, %s reserved", s.Ledger.Spent(), s.Ledger.Reserved())
 	}
@@ -556,10 +533,8 @@ func TestEarlierWorkWithoutItsChecks(t *testing.T) {
 	}
 	c := testConfig()
 	c.Limits.Wall = time.Minute
-	if err := s.apply(event.Event{Seq: 1, Time: epoch, Body: event.RunStarted{Config: c,
-		Earlier: earlierRun(p, "A", "B", "C")}}); err != nil {
-		t.Fatal(err)
-	}
+	mustApply(t, s, event.RunStarted{Config: c,
+		Earlier: earlierRun(p, "A", "B", "C")})
 	if d, _ := decideNext(s, epoch.Add(time.Hour)).(event.Draining); d.Stop.Limit != budget.LimitWall {
 		t.Errorf("after the deadline: %+v", d)
 	}
@@ -572,11 +547,7 @@ func TestEarlierWorkWithoutItsChecks(t *testing.T) {
 		e.UpToDate.Due[0].Reason != "check failed: true: exit code 1" {
 		t.Fatalf("%+v", e.UpToDate)
 	}
-	for n, body := range []event.Body{b, e} {
-		if err := s.apply(event.Event{Seq: int64(n + 2), Time: epoch, Body: body}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	mustApply(t, s, b, e)
 	if s.earlier.undecided != 1 || s.failedVerifications != 1 || s.verificationError != "some checks were not made" ||
 		!s.Tasks[0].UpToDate() || s.Tasks[1].Earlier != nil || !s.Tasks[2].undecided() {
 		t.Errorf("%d undecided after %d failures (%s): %+v", s.earlier.undecided, s.failedVerifications,
@@ -771,16 +742,11 @@ func TestSuspects(t *testing.T) {
 func TestWavesOfAList(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, listPlan(fromX)))
-	m := simulation{s: s}
-	if err := m.apply(event.RunStarted{Config: testConfig()}); err != nil {
-		t.Fatal(err)
-	}
+	mustApply(t, s, event.RunStarted{Config: testConfig()})
 	x, _ := s.Index("x")
 	s.move(x, event.Completed)
 	id := s.Plan.Groups[0].ID
-	if err := m.apply(event.ItemsAdded{Group: id, Items: []json.RawMessage{json.RawMessage(`"a"`)}}); err != nil {
-		t.Fatal(err)
-	}
+	mustApply(t, s, event.ItemsAdded{Group: id, Items: []json.RawMessage{json.RawMessage(`"a"`)}})
 	if !s.Plan.Group(id).Known || s.planWaves != s.Waves {
 		t.Errorf("%d waves, of the plan %d", s.Waves, s.planWaves)
 	}
@@ -811,24 +777,11 @@ func TestReopenedTask(t *testing.T) {
 	t.Parallel()
 	s, cfg := NewState(mustPlan(t, planText(task("A")))), testConfig()
 	cfg.Isolation = event.Isolated
-	m := simulation{s: s}
-	for _, b := range []func() event.Body{
-		func() event.Body { return event.RunStarted{Config: cfg} },
-		func() event.Body {
-			return event.AttemptStarted{Task: "A", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Session: "s"}
-		},
-		func() event.Body {
-			return onAttempt(s, 0, runner.Result{Outcome: runner.Done, Session: "s", Commit: "1"}, epoch, 0)
-		},
-		func() event.Body { return event.IntegrationStarted{Wave: 1, Tasks: []string{"A"}} },
-		func() event.Body {
-			return onIntegration(s, 1, Integrated{Culprits: []Culprit{{Task: "A", Kind: "red"}}}, nil)
-		},
-	} {
-		if err := m.apply(b()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	mustApply(t, s, event.RunStarted{Config: cfg})
+	mustApply(t, s, event.AttemptStarted{Task: "A", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Session: "s"})
+	mustApply(t, s, onAttempt(s, 0, runner.Result{Outcome: runner.Done, Session: "s", Commit: "1"}, epoch, 0))
+	mustApply(t, s, event.IntegrationStarted{Wave: 1, Tasks: []string{"A"}})
+	mustApply(t, s, onIntegration(s, 1, Integrated{Culprits: []Culprit{{Task: "A", Kind: "red"}}}, nil))
 	if k := s.Tasks[0]; k.Status == event.Verified || k.Commit != "" || k.Continue || k.Next != "retry" {
 		t.Errorf("%+v", k)
 	}
@@ -838,14 +791,7 @@ func TestReopenedTask(t *testing.T) {
 func TestAdviceOfPanels(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"))))
-	m := simulation{s: s}
-	apply := func(b event.Body) {
-		t.Helper()
-		if err := m.apply(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	apply(event.RunStarted{Config: testConfig()})
+	mustApply(t, s, event.RunStarted{Config: testConfig()})
 	for _, c := range []struct {
 		stuck    int
 		fix      string
@@ -859,8 +805,8 @@ func TestAdviceOfPanels(t *testing.T) {
 		if !ok || b.Thorough != c.thorough {
 			t.Errorf("stuck %d times: %+v", c.stuck, b)
 		}
-		apply(b)
-		apply(event.CounselEnded{Task: "a", Panel: b.Panel, Verdict: counsel.Verdict{Action: "retry", Fix: c.fix}})
+		mustApply(t, s, b)
+		mustApply(t, s, event.CounselEnded{Task: "a", Panel: b.Panel, Verdict: counsel.Verdict{Action: "retry", Fix: c.fix}})
 		if !slices.Equal(k.PastAdvice, c.past) {
 			t.Errorf("stuck %d times: the past advice is %q, want %q", c.stuck, k.PastAdvice, c.past)
 		}
@@ -972,19 +918,12 @@ func TestBlock(t *testing.T) {
 func TestSharedIntegrationWaits(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"), task("b"))))
-	m := simulation{s: s}
-	apply := func(b event.Body) {
-		t.Helper()
-		if err := m.apply(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	apply(event.RunStarted{Config: testConfig()})
+	mustApply(t, s, event.RunStarted{Config: testConfig()})
 	for i, id := range []string{"a", "b"} {
-		apply(event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Wave: 1, Attempt: 1, Try: 1})
+		mustApply(t, s, event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Wave: 1, Attempt: 1, Try: 1})
 	}
 	for i, wait := range []bool{true, false} {
-		apply(onAttempt(s, i, runner.Result{Outcome: runner.Done, Beside: true}, epoch, 0))
+		mustApply(t, s, onAttempt(s, i, runner.Result{Outcome: runner.Done, Beside: true}, epoch, 0))
 		if b := decideSharedIntegration(s, true); (b == nil) != wait {
 			t.Errorf("after %d ends: %+v", i+1, b)
 		}
@@ -1056,10 +995,7 @@ func TestTries(t *testing.T) {
 		tries, want int
 	}{{"first", 0, 1}, {"retry", 1, 2}, {"again", 1, 1}, {"again", 0, 1}} {
 		s := NewState(mustPlan(t, planText(task("a"))))
-		m := simulation{s: s}
-		if err := m.apply(event.RunStarted{Config: testConfig()}); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, event.RunStarted{Config: testConfig()})
 		s.Tasks[0].Next, s.Tasks[0].Tries = c.next, c.tries
 		if b, _ := decideAttemptStart(s, 0, []int{0}); b.(event.AttemptStarted).Try != c.want {
 			t.Errorf("%+v: %+v", c, b)
@@ -1127,28 +1063,21 @@ func TestEndsOfOpenWork(t *testing.T) {
 func TestResumeForgetsFailures(t *testing.T) {
 	t.Parallel()
 	p := mustPlan(t, `{"version":1,"mustNot":[{"text":"no","check":"false"}],"tasks":[`+task("a")+`]}`)
-	s, seq := NewState(p), int64(0)
-	apply := func(b event.Body) {
-		t.Helper()
-		seq++
-		if err := s.apply(event.Event{Seq: seq, Time: epoch, Body: b}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	apply(event.RunStarted{Config: testConfig()})
+	s := NewState(p)
+	mustApply(t, s, event.RunStarted{Config: testConfig()})
 	for n := range maxUnanswered {
 		begun, ok := decideNext(s, epoch).(event.CriteriaStarted)
 		if !ok || !begun.Before || begun.Round != n+1 {
 			t.Fatalf("verification %d: %+v", n+1, begun)
 		}
-		apply(begun)
-		apply(event.CriteriaEnded{Round: begun.Round, Error: "odd"})
+		mustApply(t, s, begun)
+		mustApply(t, s, event.CriteriaEnded{Round: begun.Round, Error: "odd"})
 	}
 	if body := decideNext(s, epoch); body.Type() != "draining" {
 		t.Fatalf("after %d errors: %T", maxUnanswered, body)
 	}
 	s.Tasks[0].SameError, s.Tasks[0].TransientFailures, s.Tasks[0].NotBefore = 2, 3, epoch.Add(time.Hour)
-	apply(event.RunResumed{Config: testConfig(), Retried: []string{}})
+	mustApply(t, s, event.RunResumed{Config: testConfig(), Retried: []string{}})
 	if _, ok := decideNext(s, epoch).(event.CriteriaStarted); !ok {
 		t.Errorf("after the resume: %T", decideNext(s, epoch))
 	}

@@ -20,18 +20,13 @@ func TestStepsArePipelines(t *testing.T) {
 				{"subject":"one","verify":["true"]},{"subject":"two","verify":["true"]}]}`, task("d", "g"))))
 			cfg := testConfig()
 			cfg.Isolation, cfg.Schedule, cfg.Parallel = isolation, schedule, 2
-			m := simulation{s: s}
-			if err := m.apply(event.RunStarted{Config: cfg}); err != nil {
-				t.Fatal(err)
-			}
+			mustApply(t, s, event.RunStarted{Config: cfg})
 			held, _ := s.Index("g[b].1")
 			next, _ := s.Index("g[a].2")
 			for range 20 {
 				body := decideNext(s, s.Time)
 				if b, ok := body.(event.IntegrationStarted); ok {
-					if err := m.apply(b); err != nil {
-						t.Fatal(err)
-					}
+					mustApply(t, s, b)
 					body = event.IntegrationEnded{Wave: b.Wave, Completed: b.Tasks}
 				}
 				if body == nil {
@@ -41,9 +36,7 @@ func TestStepsArePipelines(t *testing.T) {
 					}
 					body = onAttempt(s, i, runner.Result{Outcome: runner.Done, Beside: true}, s.Time, 0)
 				}
-				if err := m.apply(body); err != nil {
-					t.Fatal(err)
-				}
+				mustApply(t, s, body)
 			}
 			if s.Tasks[held].Status != event.InProgress || s.Tasks[next].Status == event.Pending || s.Waves != 2 {
 				t.Errorf("%s, %s: g[b].1 is %s, g[a].2 is %s", isolation, schedule, s.Tasks[held].Status, s.Tasks[next].Status)
@@ -110,27 +103,18 @@ func TestFailedStepBehindLastStep(t *testing.T) {
 			{"subject":"one","verify":["true"]},{"subject":"two","verify":["true"]}]}`, allow), task("own"), task("d", "g", "own"))))
 		cfg := testConfig()
 		cfg.MaxRetries, cfg.Parallel = 0, 2
-		m := simulation{s: s}
-		if err := m.apply(event.RunStarted{Config: cfg}); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, event.RunStarted{Config: cfg})
 		for body := decideNext(s, s.Time); s.Tally(0).Verified < 3; body = decideNext(s, s.Time) {
 			if body == nil { // the task beside the item ends last
 				i := slices.IndexFunc(s.Tasks, func(t Task) bool { return t.Status == event.InProgress })
 				body = onAttempt(s, i, runner.Result{Outcome: runner.Done, Beside: true}, s.Time, 0)
 			}
-			if err := m.apply(body); err != nil {
-				t.Fatal(err)
-			}
+			mustApply(t, s, body)
 		}
-		if err := m.apply(event.IntegrationStarted{Wave: 1, Tasks: []string{"g[a].1", "g[a].2", "own"}}); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, event.IntegrationStarted{Wave: 1, Tasks: []string{"g[a].1", "g[a].2", "own"}})
 		end := onIntegration(s, 1, Integrated{Completed: []string{"g[a].2", "own"},
 			Culprits: []Culprit{{Task: "g[a].1", Kind: "red"}}}, nil)
-		if err := m.apply(end); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, end)
 		d, _ := s.Index("d")
 		if s.Failures() != 2 || s.IsDone() || s.Tasks[d].Status != event.Blocked || s.Tasks[d].RootCause != "g[a].1" {
 			t.Errorf("%d may fail: %d failures, d is %s, done: %v", allow, s.Failures(), s.Tasks[d].Status, s.IsDone())
@@ -150,27 +134,18 @@ func TestFailedStepsOfOneItem(t *testing.T) {
 			allow), task("own"), task("d", "g"))))
 		cfg := testConfig()
 		cfg.MaxRetries, cfg.Parallel = 0, 2
-		m := simulation{s: s}
-		if err := m.apply(event.RunStarted{Config: cfg}); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, event.RunStarted{Config: cfg})
 		for body := decideNext(s, s.Time); s.Tally(0).Verified < 2; body = decideNext(s, s.Time) {
 			if body == nil { // the task beside the item does not end
 				i := slices.IndexFunc(s.Tasks, func(t Task) bool { return t.Status == event.InProgress })
 				body = onAttempt(s, i, runner.Result{Outcome: runner.Done, Beside: true}, s.Time, 0)
 			}
-			if err := m.apply(body); err != nil {
-				t.Fatal(err)
-			}
+			mustApply(t, s, body)
 		}
-		if err := m.apply(event.IntegrationStarted{Wave: 1, Tasks: []string{"g[a].1", "g[a].2"}}); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, event.IntegrationStarted{Wave: 1, Tasks: []string{"g[a].1", "g[a].2"}})
 		end := onIntegration(s, 1, Integrated{Culprits: []Culprit{{Task: "g[a].1", Kind: "red"},
 			{Task: "g[a].2", Kind: "red"}}}, nil)
-		if err := m.apply(end); err != nil {
-			t.Fatal(err)
-		}
+		mustApply(t, s, end)
 		if s.Counts.Failed != 2 || s.Counts.Blocked != blocked {
 			t.Errorf("%d may fail: %+v, want %d blocked", allow, s.Counts, blocked)
 		}

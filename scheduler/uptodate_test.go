@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
-	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -107,10 +105,7 @@ func TestUpToDate(t *testing.T) {
 				b.State.Gate.Review != "thorough" || len(of[event.CriteriaStarted](b.journal)) != 1) {
 				t.Errorf("nothing was to be done: %+v, gate %+v", end, b.State.Gate)
 			}
-			again := NewState(p)
-			if err := again.Replay(b.journal.events); err != nil || !reflect.DeepEqual(visible(again), visible(b.State)) {
-				t.Errorf("the replay differs: %v", err)
-			}
+			mustReplayAs(t, b.State, p, b.journal.events)
 		})
 	}
 }
@@ -274,10 +269,7 @@ func TestACrashKeepsEarlierWork(t *testing.T) {
 				t.Fatalf("%s is %+v", id, s.Tasks[i])
 			}
 		}
-		again := NewState(p)
-		if err := again.Replay(events); err != nil || !reflect.DeepEqual(visible(again), visible(s)) {
-			t.Fatalf("the replay differs: %v\n%+v\n%+v", err, visible(again), visible(s))
-		}
+		mustReplayAs(t, s, p, events)
 	})
 }
 
@@ -296,10 +288,7 @@ func resumeElsewhere(t *testing.T, p *plan.Plan, doubtful []event.EarlierTask, m
 		t.Fatalf("%+v", end)
 	}
 	c.Limits.Iterations = 20
-	next := newFixture(t, p, c)
-	testrepo.Must(t, next.State.Replay(first.journal.events))
-	next.Journal = &memJournal{events: first.journal.events}
-	next.journal = next.Journal.(*memJournal)
+	next := nextSession(t, p, c, first.journal.events)
 	next.StartEvent = event.RunResumed{Config: c, Plan: p.Path, Earlier: doubtful}
 	next.Verify = func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
 		verify := verifyFailing()
@@ -359,10 +348,7 @@ func TestResumeElsewhere(t *testing.T) {
 					t.Errorf("%s is %+v", p.Tasks[i].ID, task)
 				}
 			}
-			again := NewState(p)
-			if err := again.Replay(b.journal.events); err != nil || !reflect.DeepEqual(visible(again), visible(b.State)) {
-				t.Errorf("the replay differs: %v", err)
-			}
+			mustReplayAs(t, b.State, p, b.journal.events)
 		})
 	}
 }
@@ -378,10 +364,7 @@ func TestRandomDoubts(t *testing.T) {
 		_, whole, _ := runRandom(t, p, c, nil, d, limitView{t})
 		cut := rapid.IntRange(1, len(whole)).Draw(t, "cut")
 		past := append([]event.Event(nil), whole[:cut]...)
-		before := NewState(p)
-		if err := before.Replay(past); err != nil {
-			t.Fatal(err)
-		}
+		before := replayed(t, p, past)
 		var doubtful []event.EarlierTask
 		for i := range before.Tasks {
 			done := before.Tasks[i].Status == event.Completed || before.Tasks[i].Status == event.Verified
@@ -432,10 +415,7 @@ func TestRandomDoubts(t *testing.T) {
 				t.Fatalf("%s is %+v", s.Plan.Tasks[i].ID, s.Tasks[i])
 			}
 		}
-		again := NewState(p)
-		if err := again.Replay(events); err != nil || !reflect.DeepEqual(visible(again), visible(s)) {
-			t.Fatalf("the replay differs: %v\n%+v\n%+v", err, visible(again), visible(s))
-		}
+		mustReplayAs(t, s, p, events)
 	})
 }
 
@@ -449,9 +429,7 @@ func TestVerifiedElsewhereReleasesFiles(t *testing.T) {
 	if end := first.run(t); end.ExitCode != 5 || first.State.Tasks[0].Status != event.Verified {
 		t.Fatalf("%+v", end)
 	}
-	again := isolated(t, f, nil, tasks...)
-	testrepo.Must(t, again.State.Replay(first.journal.events))
-	again.journal.events = first.journal.events
+	again := isolatedNext(t, f, first)
 	again.StartEvent = event.RunResumed{Config: again.State.Config, Plan: again.State.Plan.Path,
 		Earlier: []event.EarlierTask{{Task: "a", Key: again.State.Tasks[0].Key, Run: again.State.Config.Run, Commit: "123",
 			Evidence: event.ExecutionOutput, Basis: event.Proven}}}

@@ -52,10 +52,7 @@ func TestUsersOnRecord(t *testing.T) {
 			b.Users = c.users
 			events[len(events)-1].Body = b
 		}
-		s := NewState(usersPlans(t)[c.journal])
-		if err := s.Replay(events); err != nil {
-			t.Fatal(err)
-		}
+		s := replayed(t, usersPlans(t)[c.journal], events)
 		pending := []string{}
 		for i := range s.Tasks {
 			if s.Tasks[i].Status == event.Pending {
