@@ -20,8 +20,7 @@ func TestTasksAreAddedToARunningRun(t *testing.T) {
 	joins := make(chan []json.RawMessage)
 	warnings := make(chan string)
 	b.AddedTasks, b.Warnings = joins, warnings
-	done := make(chan event.RunEnded)
-	go func() { done <- b.run(t) }()
+	done := b.start(t)
 	<-b.runner.started
 	joins <- []json.RawMessage{[]byte(task("c")), []byte(task("d", "c", "b")), []byte(task("a")),
 		[]byte(task("e", "nowhere"))}

@@ -117,8 +117,7 @@ func TestQuestionIsCancelledByAStop(t *testing.T) {
 	b.runner.gates["b"] = make(chan struct{})
 	p := &fakeApprover{asked: make(chan string)}
 	b.Approver = p
-	done := make(chan event.RunEnded)
-	go func() { end, _ := b.Run(t.Context()); done <- end }()
+	done := b.start(t)
 	if q := <-p.asked; !strings.HasPrefix(q, "G2: Step a") {
 		t.Fatalf("asked %q", q)
 	}

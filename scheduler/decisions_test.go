@@ -298,7 +298,7 @@ func (f fate) review(_ *State, e event.ReviewStarted) func(context.Context) coun
 	}
 }
 
-func (f fate) verify(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+func (f fate) verify(s *State, e event.CriteriaStarted) verification {
 	d := f.of("criteria", e.Round)
 	v := Verification{Criteria: slices.Clone(s.Criteria), Cost: min(1000, e.Cap)}
 	for i := range v.Criteria {

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -19,7 +18,7 @@ func (b *fixture) meetAfter() {
 }
 
 func (b *fixture) meetIf(met func() bool) {
-	b.Verify = func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+	b.Verify = func(s *State, e event.CriteriaStarted) verification {
 		v := Verification{Rechecks: slices.Repeat([]RecheckResult{{Passed: true}}, len(e.Rechecks))}
 		for _, k := range s.Criteria {
 			if e.Wave == 0 && !e.Before || slices.Contains(e.Only, k.ID) {
@@ -27,7 +26,7 @@ func (b *fixture) meetIf(met func() bool) {
 				v.Criteria = append(v.Criteria, k)
 			}
 		}
-		return func(context.Context, func() bool) (Verification, error) { return v, nil }
+		return verified(v, nil)
 	}
 }
 
@@ -80,9 +79,7 @@ func TestEvidenceOfAnEarlierAttempt(t *testing.T) {
 	late := wrong("late")
 	late.Outcome, late.Surplus = runner.TimedOut, []string{"f"}
 	b.runner.results["a"] = []runner.Result{late, outcome(runner.Done)}
-	b.Review = func(*State, event.ReviewStarted) func(context.Context) counsel.Review {
-		return func(context.Context) counsel.Review { return counsel.Review{Score: 9} }
-	}
+	b.Review = reviewed(counsel.Review{Score: 9})
 	if end := b.run(t); end.ExitCode != 0 || b.State.Evidence[0].Basis != event.Reviewed {
 		t.Errorf("ended as %+v with %+v", end, b.State.Evidence)
 	}

@@ -155,7 +155,7 @@ func TestMustNotBeforeTheFirstAttempt(t *testing.T) {
 	text := `{"mustNot":[{"text":"it burns","verify":"x"}],` + planText(task("a"))[1:]
 	b := newFixture(t, mustPlan(t, text), testConfig())
 	looked := 0
-	b.Verify = func(*State, event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+	b.Verify = func(*State, event.CriteriaStarted) verification {
 		return func(context.Context, func() bool) (Verification, error) {
 			looked++
 			return Verification{Violated: []string{"it burns"}}, nil

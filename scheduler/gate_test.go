@@ -29,8 +29,7 @@ func TestALightReviewNeverDelaysTheNextWave(t *testing.T) {
 			return counsel.Review{Score: 9}
 		}
 	}
-	done := make(chan event.RunEnded)
-	go func() { done <- b.run(t) }()
+	done := b.start(t)
 	for _, want := range []string{"a", "b"} {
 		if got := <-b.runner.started; got != want {
 			t.Errorf("%s started, want %s", got, want)
@@ -64,16 +63,13 @@ func edited(touched ...string) runner.Result {
 
 func TestTheGateAsksForEvidence(t *testing.T) {
 	t.Parallel()
-	met := func(kind string, is bool) func(*State, event.CriteriaStarted) func(context.Context,
-		func() bool) (Verification, error) {
-		return func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+	met := func(kind string, is bool) func(*State, event.CriteriaStarted) verification {
+		return func(s *State, e event.CriteriaStarted) verification {
 			out := slices.Clone(s.Criteria)
 			for i := range out {
 				out[i].Met, out[i].Verification = is, kind
 			}
-			return func(context.Context, func() bool) (Verification, error) {
-				return Verification{Criteria: out, Cost: 0}, nil
-			}
+			return verified(Verification{Criteria: out, Cost: 0}, nil)
 		}
 	}
 	criteria := func(tasks string) string { return `{"criteria":["it works"],` + tasks[1:] }
@@ -81,7 +77,7 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan   string
 		result runner.Result
-		verify func(*State, event.CriteriaStarted) func(context.Context, func() bool) (Verification, error)
+		verify func(*State, event.CriteriaStarted) verification
 		accept bool
 		exit   event.ExitCode
 		reason string
@@ -191,9 +187,7 @@ func TestUnavailableReviewStopsWithTheReason(t *testing.T) {
 			c := testConfig()
 			c.Review = event.ReviewAuto
 			b := newFixture(t, mustPlan(t, planText(task("a"))), c)
-			b.Review = func(*State, event.ReviewStarted) func(context.Context) counsel.Review {
-				return func(context.Context) counsel.Review { return counsel.Review{Error: "nobody answers", Failure: failure} }
-			}
+			b.Review = reviewed(counsel.Review{Error: "nobody answers", Failure: failure})
 			if end := b.run(t); end.ExitCode != exit || !strings.Contains(end.Reason, "nobody answers") || end.Resume == "" {
 				t.Errorf("ended as %+v", end)
 			}

@@ -266,6 +266,28 @@ func of[T event.Body](m *memJournal) []T {
 	return out
 }
 
+// start runs a fixture beside the test, and returns the channel of its end.
+func (b *fixture) start(t testing.TB) <-chan event.RunEnded {
+	done := make(chan event.RunEnded, 1)
+	go func() { done <- b.run(t) }()
+	return done
+}
+
+// reviewed answers each review.
+func reviewed(r counsel.Review) func(*State, event.ReviewStarted) func(context.Context) counsel.Review {
+	return func(*State, event.ReviewStarted) func(context.Context) counsel.Review {
+		return func(context.Context) counsel.Review { return r }
+	}
+}
+
+// verification is the work of a verification.
+type verification = func(ctx context.Context, more func() bool) (Verification, error)
+
+// verified returns a verification whose answer is known.
+func verified(v Verification, err error) verification {
+	return func(context.Context, func() bool) (Verification, error) { return v, err }
+}
+
 func wrong(reason string) runner.Result {
 	return runner.Result{Outcome: runner.Wrong, Reason: reason, Signature: reason, Session: "s", Cost: 2000,
 		Priced: "result", Turns: 1}

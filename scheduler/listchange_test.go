@@ -115,7 +115,6 @@ func runItems(t *rapid.T, p *plan.Plan, list []string, start event.RunStarted, m
 	}
 	r := &outputRunner{items: string(raw)}
 	s, j := NewState(p), &memJournal{}
-	verify := verifyFailing()
 	l := &Loop{State: s, StartEvent: start, Journal: j, Runner: r, Items: items, Now: time.Now,
 		Jitter: func() float64 { return 0 },
 		Request: func(s *State, i int, e event.AttemptStarted) (runner.Request, error) {
@@ -126,13 +125,10 @@ func runItems(t *rapid.T, p *plan.Plan, list []string, start event.RunStarted, m
 			}
 			return runner.Request{Task: e.Task, Attempt: e.Attempt, Session: e.Session}, nil
 		},
-		Verify: func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
-			look := verify(s, e)
-			return func(ctx context.Context, more func() bool) (Verification, error) {
-				v, err := look(ctx, more)
-				v.Missing = missing
-				return v, err
-			}
+		Verify: func(s *State, e event.CriteriaStarted) verification {
+			v := answer(s, e)
+			v.Missing = missing
+			return verified(v, nil)
 		}}
 	end, err := l.Run(context.Background())
 	if err != nil || end.Status != event.RunComplete {

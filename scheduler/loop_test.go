@@ -24,8 +24,7 @@ func TestWavesRunBehindABarrier(t *testing.T) {
 	b := newFixture(t, p, testConfig())
 	b.runner.gates["b"] = make(chan struct{})
 	b.runner.started = make(chan string)
-	done := make(chan event.RunEnded)
-	go func() { end, _ := b.Run(t.Context()); done <- end }()
+	done := b.start(t)
 	first := []string{<-b.runner.started, <-b.runner.started}
 	slices.Sort(first)
 	if !slices.Equal(first, []string{"a", "b"}) {
@@ -177,8 +176,7 @@ func TestEagerDropsTheBarrier(t *testing.T) {
 	b := newFixture(t, p, c)
 	b.runner.gates["b"] = make(chan struct{})
 	b.runner.started = make(chan string)
-	done := make(chan event.RunEnded)
-	go func() { end, _ := b.Run(t.Context()); done <- end }()
+	done := b.start(t)
 	three := []string{<-b.runner.started, <-b.runner.started, <-b.runner.started}
 	if !slices.Contains(three, "c") { // b is held: behind a barrier c could not start
 		t.Fatalf("%v started", three)
@@ -222,8 +220,7 @@ func TestSameFileTasksTakeTurns(t *testing.T) {
 	b := newFixture(t, p, testConfig())
 	b.runner.gates["a"] = make(chan struct{})
 	b.runner.started = make(chan string)
-	done := make(chan event.RunEnded)
-	go func() { end, _ := b.Run(t.Context()); done <- end }()
+	done := b.start(t)
 	first := []string{<-b.runner.started, <-b.runner.started}
 	slices.Sort(first)
 	if !slices.Equal(first, []string{"a", "c"}) {
@@ -248,8 +245,7 @@ func TestExclusiveNamesSerialise(t *testing.T) {
 		b.runner.gates[id] = make(chan struct{})
 	}
 	b.runner.started = make(chan string)
-	done := make(chan event.RunEnded)
-	go func() { end, _ := b.Run(t.Context()); done <- end }()
+	done := b.start(t)
 	pair := func() []string {
 		got := []string{<-b.runner.started, <-b.runner.started}
 		slices.Sort(got)
@@ -523,12 +519,11 @@ func TestUsageLimitIsWaitedFor(t *testing.T) {
 
 func TestFirstSignalDrainsSecondInterrupts(t *testing.T) {
 	t.Parallel()
-	start := func(t *testing.T) (*fixture, chan event.RunEnded) {
+	start := func(t *testing.T) (*fixture, <-chan event.RunEnded) {
 		b := newFixture(t, mustPlan(t, planText(task("a"), task("b", "a"))), testConfig())
 		b.runner.gates["a"] = make(chan struct{})
 		b.runner.started = make(chan string, 9)
-		done := make(chan event.RunEnded, 1)
-		go func() { end, _ := b.Run(t.Context()); done <- end }()
+		done := b.start(t)
 		<-b.runner.started
 		b.signals <- Signal{Name: "SIGINT", Code: 130}
 		return b, done
@@ -556,8 +551,7 @@ func TestFirstSignalDrainsSecondInterrupts(t *testing.T) {
 		b := newFixture(t, mustPlan(t, planText(task("a"))), testConfig())
 		b.runner.gates["a"] = make(chan struct{})
 		b.runner.started = make(chan string, 1)
-		done := make(chan event.RunEnded, 1)
-		go func() { end, _ := b.Run(t.Context()); done <- end }()
+		done := b.start(t)
 		<-b.runner.started
 		b.signals <- Signal{Name: "SIGTERM", Code: 143}
 		close(b.runner.gates["a"])

@@ -38,8 +38,7 @@ func TestIntegrationBesideAttempts(t *testing.T) {
 		b := isolated(t, nil, func(c *event.Config) { c.Schedule = schedule }, task("a"), task("slow"), task("c", "a"))
 		b.Integrator = g
 		b.runner.gates["slow"], b.runner.started = make(chan struct{}), make(chan string, 9)
-		ended := make(chan event.RunEnded)
-		go func() { ended <- b.run(t) }()
+		ended := b.start(t)
 		if first := <-g.begun; !slices.Equal(first, []string{"a"}) {
 			t.Fatalf("%s: integrates %v beside slow", schedule, first)
 		}
@@ -102,8 +101,7 @@ func TestIntegrationsAreBatches(t *testing.T) {
 	g := &gatedIntegrator{begun: make(chan []string, 99), end: make(chan struct{}, 99)}
 	b := isolated(t, nil, func(c *event.Config) { c.Limits.Iterations = 99 }, tasks...)
 	b.Integrator = g
-	ended := make(chan event.RunEnded)
-	go func() { ended <- b.run(t) }()
+	ended := b.start(t)
 	for range 24 {
 		g.end <- struct{}{}
 	}
@@ -135,8 +133,7 @@ func TestIntegrationAtAStop(t *testing.T) {
 	b = isolated(t, nil, nil, task("a"), task("b"))
 	b.Integrator = g
 	b.runner.gates["b"] = make(chan struct{})
-	ended := make(chan event.RunEnded)
-	go func() { ended <- b.run(t) }()
+	ended := b.start(t)
 	<-g.begun
 	b.signals <- Signal{Name: "SIGTERM", Code: 143, Interrupt: true}
 	if end := <-ended; end.ExitCode != 143 || end.Tasks.Completed != 0 || len(g.begun) > 0 {
@@ -168,8 +165,7 @@ func TestApprovalWhileAllWorkersAreBusy(t *testing.T) {
 	b.Integrator, b.Approver = g, agreeing{}
 	b.runner.started, b.runner.gates["e"] = make(chan string, 9), make(chan struct{})
 	b.Runner = turnReporter{b.runner}
-	ended := make(chan event.RunEnded)
-	go func() { ended <- b.run(t) }()
+	ended := b.start(t)
 	g.end <- struct{}{} // x
 	for task := ""; task != "e"; {
 		task = <-b.runner.started
@@ -245,8 +241,7 @@ func TestACulpritRunsAgainBesideAttempts(t *testing.T) {
 	f := &fakeIntegrator{blame: map[string]int{"a": 1}}
 	b := isolated(t, f, func(c *event.Config) { c.Counsel = false }, task("a"), task("slow"))
 	b.runner.gates["slow"], b.runner.started = make(chan struct{}), make(chan string, 9)
-	ended := make(chan event.RunEnded)
-	go func() { ended <- b.run(t) }()
+	ended := b.start(t)
 	count := map[string]int{}
 	for range 3 {
 		count[<-b.runner.started]++

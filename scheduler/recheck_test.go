@@ -28,20 +28,21 @@ func resultWithChecks(n int) runner.Result {
 	return r
 }
 
-// verifyFailing answers a verification: the checks in fails, named by task and number, fail now.
-func verifyFailing(fails ...string) func(*State, event.CriteriaStarted) func(context.Context,
-	func() bool) (Verification, error) {
-	return func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
-		v := Verification{Criteria: slices.Clone(s.Criteria)}
-		for i := range v.Criteria {
-			v.Criteria[i].Met, v.Criteria[i].Verification = !e.Before, event.ExecutionOutput
-		}
-		for _, r := range e.Rechecks {
-			v.Rechecks = append(v.Rechecks, RecheckResult{Check: "look", Passed: !slices.Contains(fails,
-				fmt.Sprintf("%s/%d", r.Tasks[0], r.N)), ExitCode: 1})
-		}
-		return func(context.Context, func() bool) (Verification, error) { return v, nil }
+// answer returns the answer to a verification: the checks in fails, named by task and number, fail now.
+func answer(s *State, e event.CriteriaStarted, fails ...string) Verification {
+	v := Verification{Criteria: slices.Clone(s.Criteria)}
+	for i := range v.Criteria {
+		v.Criteria[i].Met, v.Criteria[i].Verification = !e.Before, event.ExecutionOutput
 	}
+	for _, r := range e.Rechecks {
+		v.Rechecks = append(v.Rechecks, RecheckResult{Check: "look", Passed: !slices.Contains(fails,
+			fmt.Sprintf("%s/%d", r.Tasks[0], r.N)), ExitCode: 1})
+	}
+	return v
+}
+
+func verifyFailing(fails ...string) func(*State, event.CriteriaStarted) verification {
+	return func(s *State, e event.CriteriaStarted) verification { return verified(answer(s, e, fails...), nil) }
 }
 
 // regressionTexts returns the rechecks of each verification after the first attempt in short.
@@ -145,21 +146,16 @@ func TestABrokenCheckIsRecheckedAgain(t *testing.T) {
 		b.runner.results[id] = []runner.Result{resultWithChecks(1)}
 	}
 	round := 0
-	b.Verify = func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
-		if e.Before {
-			return verifyFailing()(s, e)
+	b.Verify = func(s *State, e event.CriteriaStarted) verification {
+		if !e.Before {
+			round++
 		}
-		round++
-		work := verifyFailing("a/1")(s, e)
-		if round > 1 {
-			work = verifyFailing()(s, e)
+		if round != 1 {
+			return verified(answer(s, e), nil)
 		}
-		met := round > 1
-		return func(ctx context.Context, more func() bool) (Verification, error) {
-			v, err := work(ctx, more)
-			v.Criteria[0].Met = met
-			return v, err
-		}
+		v := answer(s, e, "a/1")
+		v.Criteria[0].Met = false
+		return verified(v, nil)
 	}
 	if end := b.run(t); end.Status != "complete" {
 		t.Fatalf("ended as %+v", end)
@@ -184,7 +180,7 @@ func TestASignalSkipsTheRemainingRechecks(t *testing.T) {
 		b.runner.results["a"], b.runner.results["b"] = []runner.Result{resultWithChecks(2)},
 			[]runner.Result{resultWithChecks(1)}
 		begun := make(chan struct{})
-		b.Verify = func(*State, event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		b.Verify = func(*State, event.CriteriaStarted) verification {
 			return func(ctx context.Context, more func() bool) (Verification, error) {
 				close(begun)
 				for more() {
@@ -228,7 +224,7 @@ func TestTheTimeLimitSkipsTheRemainingRechecks(t *testing.T) {
 		b := newFixture(t, mustPlan(t, planText(checked("a", `"x"`), checked("b", `"y"`, "a"))), cfg)
 		b.runner.results["a"], b.runner.results["b"] = []runner.Result{resultWithChecks(1)},
 			[]runner.Result{resultWithChecks(1)}
-		b.Verify = func(*State, event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		b.Verify = func(*State, event.CriteriaStarted) verification {
 			return func(_ context.Context, more func() bool) (Verification, error) {
 				for more() {
 					time.Sleep(time.Minute) // virtual time of the synctest bubble

@@ -126,21 +126,18 @@ func TestLightReviewsOfAddedTasks(t *testing.T) {
 		cfg := testConfig()
 		cfg.Review, cfg.Limits.NoUSD = review, true
 		b := newFixture(t, mustPlan(t, text), cfg)
-		b.Review = func(*State, event.ReviewStarted) func(context.Context) counsel.Review {
-			return func(context.Context) counsel.Review { return counsel.Review{Score: 9} }
-		}
-		b.Verify = func(s *State, _ event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+		b.Review = reviewed(counsel.Review{Score: 9})
+		b.Verify = func(s *State, _ event.CriteriaStarted) verification {
 			v := Verification{Criteria: slices.Clone(s.Criteria)}
 			for i := range v.Criteria {
 				v.Criteria[i].Met, v.Criteria[i].Verification = len(s.Plan.Tasks) > 1, event.ExecutionOutput
 			}
-			return func(context.Context, func() bool) (Verification, error) { return v, nil }
+			return verified(v, nil)
 		}
 		b.runner.started = make(chan string, 10)
 		gate, added := make(chan struct{}), make(chan []json.RawMessage)
 		b.runner.gates, b.AddedTasks = map[string]chan struct{}{"a": gate}, added
-		done := make(chan event.RunEnded)
-		go func() { done <- b.run(t) }()
+		done := b.start(t)
 		<-b.runner.started
 		if len(joins) > 0 {
 			added <- joins

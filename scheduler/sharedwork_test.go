@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -30,7 +29,7 @@ type fakeVerifier struct {
 
 func (f *fakeVerifier) verify(
 	_ *State, e event.CriteriaStarted,
-) func(context.Context, func() bool) (Verification, error) {
+) verification {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, e)
@@ -46,7 +45,7 @@ func (f *fakeVerifier) verify(
 		}
 		v.Rechecks = append(v.Rechecks, got)
 	}
-	return func(context.Context, func() bool) (Verification, error) { return v, nil }
+	return verified(v, nil)
 }
 
 // sharing returns a fixture in a shared directory. The tasks in verified end beside others at first.
@@ -95,8 +94,7 @@ func TestVerifiedInASharedDirectory(t *testing.T) {
 	f := &fakeVerifier{}
 	b := sharing(t, event.Waves, f, []string{"quick"}, file("quick"), task("slow"), file("other"))
 	b.runner.gates["slow"], b.runner.started = make(chan struct{}), make(chan string, 9)
-	ended := make(chan event.RunEnded)
-	go func() { ended <- b.run(t) }()
+	ended := b.start(t)
 	for range 3 {
 		<-b.runner.started // other begins while slow is at work
 	}
@@ -219,8 +217,7 @@ func TestDependentsOfVerifiedWork(t *testing.T) {
 		f := &fakeVerifier{}
 		b := sharing(t, schedule, f, []string{"a"}, task("a"), task("slow"), task("c", "a"))
 		b.runner.gates["slow"], b.runner.started = make(chan struct{}), make(chan string, 9)
-		ended := make(chan event.RunEnded)
-		go func() { ended <- b.run(t) }()
+		ended := b.start(t)
 		started := []string{<-b.runner.started, <-b.runner.started}
 		if schedule == event.Eager {
 			started = append(started, <-b.runner.started)

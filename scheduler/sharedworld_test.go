@@ -115,7 +115,7 @@ func (w *sharedWorld) Attempt(ctx context.Context, req runner.Request, hooks run
 // verify makes the checks of verified tasks together, and those at the end.
 func (w *sharedWorld) verify(
 	s *State, e event.CriteriaStarted,
-) func(context.Context, func() bool) (Verification, error) {
+) verification {
 	var checks []RecheckResult
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -27,7 +27,7 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 		taskWithCriterion("b", "a"),
 		taskWithCriterion("d", "b"))[1:]
 	b := newFixture(t, mustPlan(t, text), c)
-	b.Verify = func(s *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+	b.Verify = func(s *State, e event.CriteriaStarted) verification {
 		var out []event.Criterion
 		for _, k := range s.Criteria {
 			if (e.Wave > 0 || e.Before) && !slices.Contains(e.Only, k.ID) {
@@ -39,9 +39,7 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 			}
 			out = append(out, k)
 		}
-		return func(context.Context, func() bool) (Verification, error) {
-			return Verification{Criteria: out, Cost: 0}, nil
-		}
+		return verified(Verification{Criteria: out, Cost: 0}, nil)
 	}
 	if end := b.run(t); end.Status != "complete" || !b.State.ExitSignal {
 		t.Fatalf("ended as %+v", end)
@@ -72,7 +70,7 @@ func TestCriteriaThatCannotBeVerifiedStopTheRun(t *testing.T) {
 	text := `{"criteria":[{"text":"all works","verify":"true"}],` + planText(taskWithCriterion("a"),
 		taskWithCriterion("b", "a"))[1:]
 	b := newFixture(t, mustPlan(t, text), testConfig())
-	b.Verify = func(_ *State, e event.CriteriaStarted) func(context.Context, func() bool) (Verification, error) {
+	b.Verify = func(_ *State, e event.CriteriaStarted) verification {
 		return func(context.Context, func() bool) (Verification, error) {
 			if e.Before {
 				return Verification{}, nil
