@@ -84,11 +84,7 @@ func genMoneyCase(t *rapid.T, mean budget.USD, spread int, known string) moneyCa
 				Result: runner.Result{Outcome: runner.Done, Cost: mean}}})
 		}
 	}
-	p, diags := plan.Parse("plan.json", []byte(planText(tasks...)), plan.Options{})
-	if p == nil {
-		t.Fatalf("the test's plan: %v", diags)
-	}
-	c.plan = p
+	c.plan = mustPlan(t, planText(tasks...))
 	return c
 }
 

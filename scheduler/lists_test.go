@@ -1,13 +1,11 @@
 package scheduler
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -55,21 +53,11 @@ func items(s *State, group int) ([]json.RawMessage, error) {
 func runList(t testing.TB, s *State, j *memJournal, results map[string][]runner.Result, start event.Body) ([]string,
 	event.RunEnded) {
 	t.Helper()
-	r := &scriptedRunner{results: results}
-	l := &Loop{State: s, StartEvent: start, Journal: j, Runner: r, Items: items, Now: time.Now,
-		Jitter: func() float64 { return 0 },
-		Request: func(s *State, i int, e event.AttemptStarted) (runner.Request, error) {
-			return runner.Request{Task: s.Plan.Tasks[i].ID, Attempt: e.Attempt, Session: e.Session}, nil
-		}}
-	end, err := l.Run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var starts []string
-	for _, c := range r.calls {
-		starts = append(starts, c.Task)
-	}
-	return starts, end
+	b := newFixture(t, s.Plan, s.Config)
+	b.State, b.Journal, b.StartEvent, b.Items, b.Panel = s, j, start, items, nil
+	b.runner.results = results
+	end := b.run(t)
+	return b.runner.order(), end
 }
 
 // The tasks of a list start when it is there, and what waits for the group starts behind them. A replay has the same

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"wavex/internal/event"
-	"wavex/internal/plan"
 )
 
 // Edited lists exactly the tasks that an edit affects.
@@ -26,7 +25,8 @@ func TestComparePlans(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			was, now := replayedRun(t, before), replayedRun(t, c.now)
+			begun := []event.Event{{Seq: 1, Body: event.RunStarted{}}}
+			was, now := replayed(t, mustPlan(t, before), begun), replayed(t, mustPlan(t, c.now), begun)
 			for _, id := range []string{"a", "b"} {
 				i, _ := was.Index(id)
 				was.move(i, event.Completed)
@@ -39,15 +39,4 @@ func TestComparePlans(t *testing.T) {
 			}
 		})
 	}
-}
-
-// replayedRun returns the state of a plan after a run has begun.
-func replayedRun(t *testing.T, text string) *State {
-	t.Helper()
-	p, ds := plan.Parse("plan.json", []byte(text), plan.Options{})
-	if p == nil {
-		t.Fatal(ds)
-	}
-	s := replayed(t, p, []event.Event{{Seq: 1, Body: event.RunStarted{}}})
-	return s
 }

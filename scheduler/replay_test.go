@@ -131,11 +131,7 @@ func genPlanOf(t *rapid.T, most int, lists bool) *plan.Plan {
 	if rapid.Bool().Draw(t, "criteria") {
 		text = `{"criteria":["it works",{"text":"it is fast","verify":"true"}],` + text[1:]
 	}
-	p, diags := plan.Parse("plan.json", []byte(text), plan.Options{})
-	if p == nil {
-		t.Fatalf("the test's plan: %v", diags)
-	}
-	return p
+	return mustPlan(t, text)
 }
 
 func genConfig(t *rapid.T) event.Config {
@@ -176,23 +172,18 @@ func runRandomFrom(t *rapid.T, p *plan.Plan, c event.Config, past []event.Event,
 // runSession runs one session over a journal, with a loop that set completes.
 func runSession(t *rapid.T, p *plan.Plan, c event.Config, past []event.Event,
 	set func(*Loop)) (*State, []event.Event, event.RunEnded) {
-	s := replayed(t, p, past)
-	j := &memJournal{events: past}
-	var open event.Body = event.RunStarted{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
-	if len(past) > 0 {
-		open = event.RunResumed{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: s.Waves}
-	}
 	b := newFixture(t, p, c)
-	b.Loop.State, b.Loop.Journal, b.Loop.StartEvent = s, j, open
-	b.Loop.Jitter = func() float64 { return 0 } // so that nothing waits
+	if len(past) > 0 {
+		b = nextSession(t, p, c, past)
+		b.StartEvent = event.RunResumed{Config: c, Plan: p.Path, Tasks: len(p.Tasks), Waves: b.State.Waves}
+	}
+	b.Jitter = func() float64 { return 0 } // so that nothing waits
 	set(b.Loop)
-	var end event.RunEnded
-	var err error
-	end, err = b.Run(context.Background())
+	end, err := b.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, j.events, end
+	return b.State, b.journal.events, end
 }
 
 // reservation returns the money that a key holds in a ledger, and whether it holds a reservation.
