@@ -192,39 +192,6 @@ func TestMoneyOfEndedTurns(t *testing.T) {
 	}
 }
 
-// While money is reserved, the first command that could start does, and the agent's task before it waits.
-func TestFirstCommandStartsWithoutMoney(t *testing.T) {
-	t.Parallel()
-	command := func(id string) string { return `{"id":"` + id + `","command":"true"}` }
-	s := NewState(mustPlan(t, planText(command("first"), command("second"), task("waits"), task("runs"),
-		task("d", "waits", "runs"))))
-	cfg := testConfig()
-	cfg.Limits.USD = budget.Dollar
-	for i, seconds := range []float64{1, 1, 9} { // the longest task goes first
-		s.Plan.Tasks[i].Estimate.Seconds = seconds
-	}
-	mustApply(t, s, event.RunStarted{Config: cfg}, event.WaveStarted{Wave: 1, Of: 2},
-		event.AttemptStarted{Task: "runs", Key: s.Tasks[3].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.Dollar})
-	if b, ok := decideNext(s, epoch).(event.AttemptStarted); !ok || b.Task != "first" {
-		t.Errorf("started %+v", b)
-	}
-}
-
-// The costs of a task in another run that did not finish it are no part of its expected cost.
-func TestCostsOfAnEarlierRun(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("a"))))
-	for _, r := range []runner.Result{{Outcome: runner.Interrupted, Cost: 3000}, {Outcome: runner.Done, Cost: 1000}} {
-		mustApply(t, s, event.RunStarted{Config: testConfig()})
-		mustApply(t, s, event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: 5000})
-		mustApply(t, s, onAttempt(s, 0, r, epoch, 0))
-		mustApply(t, s, event.RunEnded{Status: event.RunCancelled})
-	}
-	if got := s.expectedCost(0); got != 1000 {
-		t.Errorf("it is expected to cost %s", got)
-	}
-}
-
 // In a run without a limit of money the attempts of a wave share the limit of the wave.
 func TestShareOfAWave(t *testing.T) {
 	t.Parallel()
@@ -236,16 +203,5 @@ func TestShareOfAWave(t *testing.T) {
 	}
 	if got, short := s.share(1, 1, budget.Dollar/4); short != nil || got != budget.Dollar/4 {
 		t.Errorf("with a limit of the task: %s, %v", got, short)
-	}
-}
-
-// A task needs no more money than its own limit, however small that is.
-func TestNeededCostIsBelowTheLimitOfTheTask(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("a"))))
-	for _, own := range []budget.USD{1, 2, budget.MinReservation} {
-		if s.Plan.Tasks[0].BudgetUSD = own; s.neededCost(0) != own {
-			t.Errorf("with a limit of %d it needs %d", own, s.neededCost(0))
-		}
 	}
 }

@@ -116,24 +116,6 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 	}
 }
 
-func TestACriterionCanBecomeFalseAgain(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, `{"criteria":["it works"],"tasks":[{"id":"a","command":"true"}]}`))
-	settled := func(round int, met bool) event.CriteriaEnded {
-		return event.CriteriaEnded{Round: round, Criteria: []event.Criterion{{ID: "C-1", Text: "it works", Met: met,
-			Verification: event.ExecutionOutput}}}
-	}
-	mustApply(t, s, event.RunStarted{Config: testConfig()}, event.CriteriaStarted{Round: 1},
-		settled(1, true), event.GateEnded{Passed: true, ExitSignal: true})
-	if !s.ExitSignal || !s.Criteria[0].Proven() {
-		t.Fatal("not shown")
-	}
-	mustApply(t, s, settled(2, false))
-	if s.ExitSignal || s.Criteria[0].Met {
-		t.Errorf("exit signal %t, %+v", s.ExitSignal, s.Criteria[0])
-	}
-}
-
 func TestBlockersLeadToRemediationTasks(t *testing.T) {
 	t.Parallel()
 	c := testConfig()
@@ -192,38 +174,6 @@ func TestUnavailableReviewStopsWithTheReason(t *testing.T) {
 				t.Errorf("ended as %+v", end)
 			}
 		})
-	}
-}
-
-// The light review counts in the gate only if one was made.
-func TestReviewOfTheGate(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		review string
-		made   bool
-		want   string
-	}{
-		{event.ReviewLight, false, event.ReviewOff}, {event.ReviewLight, true, event.ReviewLight},
-		{event.ReviewOff, true, event.ReviewOff}, {event.ReviewThorough, false, "nothing to review"},
-	} {
-		s := NewState(mustPlan(t, planText(task("a"))))
-		if s.Config.Review = tt.review; tt.made {
-			s.Reviews = append(s.Reviews, event.ReviewEnded{Mode: counsel.Light})
-		}
-		if g, ok := s.decideGate(nil).(event.GateEnded); !ok || g.Review != tt.want {
-			t.Errorf("%s, made %t: %+v", tt.review, tt.made, g)
-		}
-	}
-}
-
-// A rollback undoes the work that a review found blockers in, so the gate does not repair them.
-func TestRollbackForgetsBlockers(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("a"))))
-	s.openBlockers = true
-	mustApply(t, s, event.RolledBack{Tasks: []string{"a"}})
-	if s.openBlockers {
-		t.Error("the blockers are still open")
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"wavex/internal/event"
-	"wavex/runner"
 )
 
 // fakeIntegrator is an Integrator that blames the given tasks, once each.
@@ -158,16 +157,6 @@ func TestAFailedIntegrationIsRepeatedByTheResume(t *testing.T) {
 	again := isolatedNext(t, f, b)
 	if end := again.run(t); end.Status != "complete" || !slices.Equal(again.runner.order(), []string{"b"}) {
 		t.Fatalf("the resume ended as %+v and ran %v", end, again.runner.order())
-	}
-}
-
-func TestVerifiedIsNotCompleted(t *testing.T) {
-	t.Parallel()
-	b := isolated(t, &fakeIntegrator{}, nil, task("a"))
-	b.run(t)
-	ends := of[event.AttemptEnded](b.journal)
-	if len(ends) != 1 || ends[0].Status != event.Verified || ends[0].Result.Outcome != runner.Done {
-		t.Fatalf("the attempt led to %+v", ends)
 	}
 }
 

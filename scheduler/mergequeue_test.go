@@ -251,15 +251,3 @@ func TestACulpritRunsAgainBesideAttempts(t *testing.T) {
 		t.Errorf("ended as %+v, started %v", end, count)
 	}
 }
-
-// No task is the next one of a wave whose tasks are all settled.
-func TestNoNextTaskInASettledWave(t *testing.T) {
-	t.Parallel()
-	q := newQueue(1)
-	q.members[1] = []int32{0, 1}
-	for _, settled := range []int{0, 1, 2} {
-		if next := q.isNext(1, 1, func(i int) bool { return i < settled }); next != (settled == 1) {
-			t.Errorf("with %d settled tasks, the second is next: %t", settled, next)
-		}
-	}
-}

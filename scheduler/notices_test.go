@@ -152,16 +152,6 @@ func TestBudgetNotices(t *testing.T) {
 	}
 }
 
-func TestEmptyMoneyFieldsAreOmitted(t *testing.T) {
-	t.Parallel()
-	for _, v := range []any{event.Config{}, event.RunEnded{}} {
-		b, err := json.Marshal(v)
-		if err != nil || strings.Contains(string(b), "notional") || strings.Contains(string(b), "budget_given") {
-			t.Errorf("%s, %v", b, err)
-		}
-	}
-}
-
 // TestAWaveHasItsOwnLimit: the limit stops the run at that wave, whatever the run has left, and
 // more money for the wave lets it continue. Panels count.
 func TestAWaveHasItsOwnLimit(t *testing.T) {
@@ -210,6 +200,16 @@ func TestADoubtfulFigureIsNoticedOnce(t *testing.T) {
 		}
 		if got := notices(b); len(got) != 1 || !strings.Contains(got[0], want) {
 			t.Errorf("%q", got)
+		}
+	}
+}
+
+func TestEmptyMoneyFieldsAreOmitted(t *testing.T) {
+	t.Parallel()
+	for _, v := range []any{event.Config{}, event.RunEnded{}} {
+		b, err := json.Marshal(v)
+		if err != nil || strings.Contains(string(b), "notional") || strings.Contains(string(b), "budget_given") {
+			t.Errorf("%s, %v", b, err)
 		}
 	}
 }

@@ -112,30 +112,6 @@ func TestOnPanel(t *testing.T) {
 	}
 }
 
-// A panel that was cut off costs, and the retry waits for the next one. Its experts count as never asked.
-func TestCutPanelIsConvenedAgain(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("a"))))
-	s.Config, s.Limiter = testConfig(), newLimiter(1)
-	s.Ledger = budget.NewLedger(s.Config.Limits)
-	s.move(0, event.Advising)
-	for n, v := range []counsel.Verdict{
-		{Unavailable: "x", Failure: runner.Interrupted, Cost: 7,
-			Opinions: []counsel.Opinion{{Expert: "e", Unavailable: "x"}}},
-		{Fix: "so", Cost: 5}} {
-		body, _ := decidePanels(s)
-		start, ok := body.(event.CounselStarted)
-		if !ok || start.Panel != n+1 || len(s.Tasks[0].Consulted) != 0 {
-			t.Fatalf("%+v, consulted %v", body, s.Tasks[0].Consulted)
-		}
-		mustApply(t, s, start, onPanel(s, start, v, time.Unix(0, 0), 0))
-	}
-	if a := &s.Tasks[0]; a.Status != event.Pending || a.Advice == nil || a.Cost != 12 || s.Ledger.Spent() != 12 ||
-		s.Ledger.Reserved() != 0 || a.Slot != -1 {
-		t.Errorf("%+v, spent %s", a, s.Ledger.Spent())
-	}
-}
-
 // A panel and a pre-check wait also for the money of a light review that runs beside them, when nothing else is left
 // that can start.
 func TestWorkWaitsForTheMoneyOfALightReview(t *testing.T) {

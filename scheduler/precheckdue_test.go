@@ -12,86 +12,24 @@ import (
 	"wavex/runner"
 )
 
-// TestPrecheckDue: a challenge waits for its wave and for money that running work may release. It is not asked
-// twice, and not about a task that is done.
-func TestPrecheckDue(t *testing.T) {
+// A pre-check waits for money that running work may release. Without money the run stops.
+func TestPrecheckWaitsForMoney(t *testing.T) {
 	t.Parallel()
-	irreversible := func(id string, blockedBy string) string {
-		return `{"id":"` + id + `","subject":"S","reversibility":"1","verify":["true"],"blockedBy":[` + blockedBy + `]}`
-	}
-	open := func(t *testing.T, money budget.USD) *State {
-		t.Helper()
-		s := NewState(mustPlan(t, planText(task("a"), irreversible("b", ""), irreversible("c", `"b"`))))
+	for cost, want := range map[budget.USD]string{1000: "precheck_started", budget.Dollar: "draining"} {
+		s := NewState(mustPlan(t, planText(task("a"), `{"id":"b","subject":"S","reversibility":"1","verify":["true"]}`)))
 		cfg := testConfig()
-		cfg.Precheck, cfg.Limits.USD = true, money
-		mustApply(t, s, event.RunStarted{Config: cfg})
-		mustApply(t, s, event.WaveStarted{Wave: 1, Of: 2, Tasks: []string{"a", "b"}})
-		return s
-	}
-	due := func(t *testing.T, s *State) string {
-		t.Helper()
-		body, wait := decidePrecheck(s)
-		switch b := body.(type) {
-		case nil:
-			if wait {
-				return "waits"
-			}
-			return "none"
-		case event.PrecheckStarted:
-			if b.Cap <= 0 || b.Cap > panelCap {
-				t.Errorf("its cap is %s", b.Cap)
-			}
-			return b.Task
-		case event.Draining:
-			if b.Stop.Limit != budget.LimitMoney || wait {
-				t.Errorf("the stop is %+v, it waits: %v", b.Stop, wait)
-			}
-			return "stops"
-		default:
-			t.Fatalf("decided %T", b)
-			return ""
+		cfg.Precheck, cfg.Limits.USD = true, budget.Dollar
+		mustApply(t, s, event.RunStarted{Config: cfg}, event.WaveStarted{Wave: 1, Of: 1, Tasks: []string{"a", "b"}},
+			event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.Dollar})
+		if body := decideNext(s, epoch); body != nil {
+			t.Errorf("while a runs: %+v", body)
+		}
+		mustApply(t, s, event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Status: event.Completed,
+			Result: runner.Result{Outcome: runner.Done, Cost: cost}})
+		if body := decideNext(s, epoch); body == nil || body.Type() != want {
+			t.Errorf("after a cost of %s: %+v, want %s", cost, body, want)
 		}
 	}
-	want := func(t *testing.T, s *State, want string) {
-		t.Helper()
-		if got := due(t, s); got != want {
-			t.Errorf("%q is due, want %q", got, want)
-		}
-	}
-	t.Run("asked once, in its wave", func(t *testing.T) {
-		t.Parallel()
-		s := open(t, 25*budget.Dollar)
-		want(t, s, "b")
-		mustApply(t, s, event.PrecheckStarted{Task: "b", Key: s.Tasks[1].Key, N: 1, Cap: 1000})
-		mustApply(t, s, event.PrecheckEnded{Task: "b", Key: s.Tasks[1].Key, N: 1, Challenge: counsel.Challenge{Go: true}})
-		want(t, s, "none")
-	})
-	t.Run("not for a completed task", func(t *testing.T) {
-		t.Parallel()
-		s := open(t, 25*budget.Dollar)
-		mustApply(t, s, event.AttemptStarted{Task: "b", Key: s.Tasks[1].Key, Wave: 1, Attempt: 1, Try: 1, Cap: 1000})
-		want(t, s, "none")
-		mustApply(t, s, event.AttemptEnded{Task: "b", Key: s.Tasks[1].Key, Attempt: 1, Status: event.Completed,
-			Result: runner.Result{Outcome: runner.Done}})
-		want(t, s, "none")
-	})
-	t.Run("waits for money", func(t *testing.T) {
-		t.Parallel()
-		s := open(t, budget.Dollar)
-		mustApply(t, s, event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.Dollar})
-		want(t, s, "waits")
-		mustApply(t, s, event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Status: event.Completed,
-			Result: runner.Result{Outcome: runner.Done, Cost: 1000}})
-		want(t, s, "b")
-	})
-	t.Run("stops without money", func(t *testing.T) {
-		t.Parallel()
-		s := open(t, budget.Dollar)
-		mustApply(t, s, event.AttemptStarted{Task: "a", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Cap: budget.Dollar})
-		mustApply(t, s, event.AttemptEnded{Task: "a", Key: s.Tasks[0].Key, Attempt: 1, Status: event.Completed,
-			Result: runner.Result{Outcome: runner.Done, Cost: budget.Dollar}})
-		want(t, s, "stops")
-	})
 }
 
 // The loop asks before an irreversible task. It starts the task only with leave, and the run stops without an answer.

@@ -95,52 +95,6 @@ func TestARetryGoesFirst(t *testing.T) {
 	}
 }
 
-// A task that is set first leaves no entry of its old rank, by which the list would be out of order.
-func TestSetFirst(t *testing.T) {
-	t.Parallel()
-	q := newQueue(1)
-	for i := range 6 {
-		q.growRanks(i)
-		q.rank[i] = float64(10 - i)
-		q.push(1, "", i)
-	}
-	q.setFirst(1, "", 1) // 0 waits, 1 and 2 run, and 1 is tried again
-	q.push(1, "", 1)
-	var got []int
-	q.scan(1, func(i int) bool { return i != 2 }, func(i int) next { got = append(got, i); return nextTask })
-	if !slices.Equal(got, []int{1, 0, 3, 4, 5}) {
-		t.Errorf("the order is %v", got)
-	}
-}
-
-// A task with a panel at work, also in the first slot, is not blocked by a failure; one that waits for a slot is.
-func TestPanelsAtWorkAreNotBlocked(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("a"))))
-	s.Tasks[0].Status = event.Advising
-	for slot, can := range map[int]bool{-1: true, 0: false, 1: false} {
-		s.Tasks[0].Slot = slot
-		if got := s.canBlock(0); got != can {
-			t.Errorf("slot %d: %t", slot, got)
-		}
-	}
-}
-
-// Slots below those of adopted attempts are free.
-func TestSlotsBelowAnother(t *testing.T) {
-	t.Parallel()
-	var s slots
-	for _, want := range []int{0, 1, 3} {
-		if want == 0 {
-			s.acquire(2)
-		}
-		if got := s.nextFree(); got != want {
-			t.Errorf("the next slot is %d, want %d", got, want)
-		}
-		s.acquire(want)
-	}
-}
-
 // TestQueueKeepsOrder: for any order of pushes and pops, the queue holds each task once, by rank,
 // and by age among equals, whatever their groups. The other tasks of a group can be left out.
 func TestQueueKeepsOrder(t *testing.T) {
@@ -185,4 +139,19 @@ func TestQueueKeepsOrder(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Slots below those of adopted attempts are free.
+func TestSlotsBelowAnother(t *testing.T) {
+	t.Parallel()
+	var s slots
+	for _, want := range []int{0, 1, 3} {
+		if want == 0 {
+			s.acquire(2)
+		}
+		if got := s.nextFree(); got != want {
+			t.Errorf("the next slot is %d, want %d", got, want)
+		}
+		s.acquire(want)
+	}
 }

@@ -239,22 +239,6 @@ func TestCapOfALightReview(t *testing.T) {
 	}
 }
 
-// A stopped run starts no light review.
-func TestNoLightReviewAfterAStop(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("a"), task("b", "a"))))
-	s.Config.Review, s.Config.Limits.NoUSD, s.dueLightReviews = event.ReviewLight, true, []int{1}
-	s.Ledger = budget.NewLedger(budget.Limits{NoUSD: true, NoIterations: true})
-	s.move(0, event.Completed)
-	if _, ok := decideLightReview(s, epoch).(event.ReviewStarted); !ok {
-		t.Error("no light review is due")
-	}
-	s.Stop = event.NewStop(event.RunPaused, "a limit", "")
-	if b := decideLightReview(s, epoch); b != nil {
-		t.Errorf("decided %+v", b)
-	}
-}
-
 // Blockers that a person skipped get no repair: the run pauses and names those that are left.
 func TestSkippedBlockers(t *testing.T) {
 	t.Parallel()

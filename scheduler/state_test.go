@@ -18,49 +18,6 @@ import (
 	"wavex/runner"
 )
 
-// Each event leads to a phase, and the loop decides the next step only in Executing.
-func TestPhase(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("A"))))
-	if s.Phase != Planning {
-		t.Errorf("before the run: %s", s.Phase)
-	}
-	light := event.ReviewStarted{N: 1, Mode: counsel.Light, Wave: 1}
-	for n, step := range []struct {
-		body event.Body
-		want string
-	}{
-		{event.RunStarted{Config: testConfig()}, "executing"},
-		{event.WaveStarted{Wave: 1, Of: 1}, "executing"},
-		{event.PrecheckStarted{Task: "A", N: 1}, "planning"},
-		{event.PrecheckEnded{Task: "A", N: 1}, "executing"},
-		{event.IntegrationStarted{Wave: 1}, "verifying"}, // in a shared directory
-		{event.IntegrationEnded{Wave: 1}, "executing"},
-		{light, "executing"},
-		{event.CriteriaStarted{Round: 1}, "verifying"},
-		{event.ReviewEnded{N: 1, Mode: light.Mode, Wave: 1}, "verifying"},
-		{event.CriteriaEnded{Round: 1}, "executing"},
-		{event.ReviewStarted{N: 2, Mode: counsel.Thorough}, "reviewing"},
-		{event.ReviewEnded{N: 2, Mode: counsel.Thorough}, "executing"},
-		{event.DeliveryStarted{}, "delivering"},
-		{event.RunResumed{Config: testConfig()}, "executing"}, // the session was killed
-		{event.DeliveryStarted{}, "delivering"},
-		{event.DeliveryEnded{}, "executing"},
-		{event.CriteriaStarted{Round: 2}, "verifying"},
-		{event.RunEnded{Status: event.RunCancelled}, "ended"},
-		{event.CriteriaEnded{Round: 2}, "ended"},
-		{event.RunResumed{Config: testConfig()}, "executing"},
-	} {
-		mustApply(t, s, step.body)
-		if s.Phase.String() != step.want {
-			t.Errorf("after event %d, %T: %s, not %s", n+1, step.body, s.Phase, step.want)
-		}
-		if body := decideNext(s, epoch); body != nil != (s.Phase == Executing) {
-			t.Errorf("after event %d, %s: decided %T", n+1, s.Phase, body)
-		}
-	}
-}
-
 // While checks are repeated the deadline stops the run, so that the remaining ones do not start. A
 // verification of criteria alone is short and runs to its end.
 func TestDeadlineWhileVerifying(t *testing.T) {
@@ -359,22 +316,6 @@ func TestDuePanelWithoutCounsel(t *testing.T) {
 	}
 }
 
-// The settings of a task decide about its retries and its model, unless a flag overrides them.
-func TestSettingsOfATask(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("A"), task("B"))))
-	s.Config.MaxRetries, s.Plan.Defaults.Model = 3, "small"
-	none := 0
-	s.Plan.Tasks[0].Settings = &plan.Settings{MaxRetries: &none, Model: "large"}
-	if s.Retries(0) != 0 || s.Retries(1) != 3 || s.model(0) != "large" || s.model(1) != "small" {
-		t.Errorf("%d and %d retries, %s and %s", s.Retries(0), s.Retries(1), s.model(0), s.model(1))
-	}
-	s.Config.ForceRetries = true
-	if s.Retries(0) != 3 {
-		t.Errorf("with a flag %d retries", s.Retries(0))
-	}
-}
-
 // A person is told which rules would allow denied tool calls, and that the login changed.
 func TestTextsForAPerson(t *testing.T) {
 	t.Parallel()
@@ -491,90 +432,6 @@ func (buggyIntegrator) Deliver(context.Context, bool) (event.DeliveryEnded, erro
 	return event.DeliveryEnded{How: "none"}, nil
 }
 
-// Of the tasks with a failed check the one that changed files last is the culprit, once. A check that was not made
-// shows nothing about any task.
-func TestCheckedTogether(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("A"), task("B"), task("C"))))
-	s.Tasks[0].ChangedAt, s.Tasks[1].ChangedAt = 1, 2
-	b := event.IntegrationStarted{Wave: 1, Tasks: []string{"A", "B", "C"}}
-	checks := []event.Recheck{{N: 1, Tasks: []string{"A", "B"}}, {N: 2, Tasks: []string{"B"}},
-		{N: 1, Tasks: []string{"C"}}}
-	red, green := RecheckResult{Check: "make", Reason: "exit code 1", Output: "no"}, RecheckResult{Passed: true}
-	got, err := checkedTogether(s, b, checks, []RecheckResult{red, red, green})
-	if err != nil || len(got.Culprits) != 1 || !slices.Equal(got.Completed, []string{"C"}) || got.Note != "" {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	if c := got.Culprits[0]; c.Task != "B" || c.Kind != "red" || c.Detail != "no" ||
-		!strings.HasPrefix(c.Reason, "check failed: make: exit code 1") {
-		t.Errorf("culprit %+v", c)
-	}
-	flaky := RecheckResult{Check: "make", Passed: true, Flaky: true}
-	got, err = checkedTogether(s, b, checks, []RecheckResult{flaky, green, green})
-	if err != nil || len(got.Completed) != 3 || got.Note != "passed only when run again: make" {
-		t.Errorf("%+v, %v", got, err)
-	}
-	for _, results := range [][]RecheckResult{{green, green}, {green, green, {Skipped: true}}} {
-		got, err = checkedTogether(s, b, checks, results)
-		if err == nil || err.Error() != "check 1 of C was not run" || len(got.Completed) != 0 {
-			t.Errorf("%+v, %v", got, err)
-		}
-	}
-}
-
-// Of the work of an earlier run, a task is due if its check fails, and undecided if its check was not made.
-func TestEarlierWorkWithoutItsChecks(t *testing.T) {
-	t.Parallel()
-	p := mustPlan(t, planText(task("A"), task("B"), task("C")))
-	s := NewState(p)
-	b := event.CriteriaStarted{Round: 1, Earlier: []string{"A", "B", "C"}}
-	for _, id := range b.Earlier {
-		b.Rechecks = append(b.Rechecks, event.Recheck{N: 1, Tasks: []string{id}})
-	}
-	c := testConfig()
-	c.Limits.Wall = time.Minute
-	mustApply(t, s, event.RunStarted{Config: c,
-		Earlier: earlierRun(p, "A", "B", "C")})
-	if d, _ := decideNext(s, epoch.Add(time.Hour)).(event.Draining); d.Stop.Limit != budget.LimitWall {
-		t.Errorf("after the deadline: %+v", d)
-	}
-	if got, ok := decideNext(s, epoch).(event.CriteriaStarted); !ok || !slices.Equal(got.Earlier, b.Earlier) {
-		t.Fatalf("decided %+v", got)
-	}
-	e := event.CriteriaEnded{Round: 1}
-	onEarlier(s, b, Verification{Rechecks: []RecheckResult{{Passed: true}, {Check: "true", Reason: "exit code 1"}}}, &e)
-	if !slices.Equal(e.UpToDate.Tasks, []string{"A"}) || len(e.UpToDate.Due) != 1 || e.UpToDate.Due[0].Task != "B" ||
-		e.UpToDate.Due[0].Reason != "check failed: true: exit code 1" {
-		t.Fatalf("%+v", e.UpToDate)
-	}
-	mustApply(t, s, b, e)
-	if s.earlier.undecided != 1 || s.failedVerifications != 1 || s.verificationError != "some checks were not made" ||
-		!s.Tasks[0].UpToDate() || s.Tasks[1].Earlier != nil || !s.Tasks[2].undecided() {
-		t.Errorf("%d undecided after %d failures (%s): %+v", s.earlier.undecided, s.failedVerifications,
-			s.verificationError, s.Tasks)
-	}
-}
-
-// Dependents get the output of work that stands, also of an earlier run's.
-func TestOutputOfATask(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("A"))))
-	mine, earlier := &runner.Output{Size: 1}, &runner.Output{Size: 2}
-	a := &s.Tasks[0]
-	if a.Last = (&runner.Result{Output: mine}); s.Output(0) != nil {
-		t.Error("the work does not stand")
-	}
-	if a.Status = event.Completed; s.Output(0) != mine {
-		t.Errorf("of its attempt: %+v", s.Output(0))
-	}
-	if a.Earlier = (&event.EarlierTask{Output: earlier}); s.Output(0) != earlier {
-		t.Errorf("of an earlier run: %+v", s.Output(0))
-	}
-	if a.Earlier, a.Last = nil, nil; s.Output(0) != nil {
-		t.Errorf("of no attempt: %+v", s.Output(0))
-	}
-}
-
 func TestSmallFactsOfATask(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("A"), `{"id":"B","command":"make"}`)))
@@ -606,103 +463,6 @@ func TestSmallFactsOfATask(t *testing.T) {
 	s.Tasks[0].FreeRetries = 1
 	if e := onAttempt(s, 0, lost, epoch, 0); e.Stop != nil || e.TaskStop == nil || e.Status != event.Failed {
 		t.Errorf("twice: %+v", e)
-	}
-}
-
-// A task whose work was rolled back begins as the first time; its cost stays.
-func TestUndo(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("A"))))
-	want := s.Tasks[0]
-	want.Cost = 5
-	a := &s.Tasks[0]
-	a.Cost, a.Tries, a.TransientFailures = 5, 2, 1
-	a.FreeRetries, a.SameError, a.RootCause, a.Next = 1, 1, "X", "retry"
-	a.Last, a.Earlier, a.Advice = &runner.Result{}, &event.EarlierTask{}, &counsel.Verdict{}
-	a.Continue, a.Edited = true, true
-	if s.undo(0); !reflect.DeepEqual(*a, want) {
-		t.Errorf("%+v, want %+v", *a, want)
-	}
-}
-
-// A run whose tasks are all settled ends by their statuses, also after a stop, unless none failed.
-func TestEndOfSettledTasksAfterAStop(t *testing.T) {
-	t.Parallel()
-	stop := event.NewStop(event.RunPaused, "the money is spent", "")
-	for counts, want := range map[event.Counts]string{
-		{Failed: 1, Blocked: 1}: "1 failed, 1 blocked by them", {Completed: 2}: stop.Reason,
-		{Failed: 1, Pending: 1}: stop.Reason,
-	} {
-		s := NewState(mustPlan(t, planText(task("A"), task("B", "A"))))
-		s.Stop, s.Counts = stop, counts
-		if end := decideRunEnd(s); end.Reason != want {
-			t.Errorf("%+v: %+v", counts, end)
-		}
-	}
-}
-
-// The mean cost of tasks counts each task once, at its last cost.
-func TestMeanCostOfTasks(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("A"), task("B"))))
-	s.learnCost("A", 10, true)
-	s.learnCost("A", 30, true)
-	s.learnCost("B", 15, false)
-	s.learnCost("B", 35, true)
-	if s.costs.all.value() != 40 || s.costs.done["A"] != 30 || s.costs.done["B"] != 50 {
-		t.Errorf("a mean of %s of %v", s.costs.all.value(), s.costs.done)
-	}
-}
-
-// The costs of earlier runs serve as estimates: of all attempts and panels of a task that ended well.
-func TestLearnCosts(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("A"), task("B"))))
-	ended := func(id string, o runner.Outcome, cost budget.USD) event.Body {
-		return event.AttemptEnded{Task: id, Result: runner.Result{Outcome: o, Cost: cost}}
-	}
-	panel := event.CounselEnded{Task: "A", Verdict: counsel.Verdict{Cost: 5}}
-	for _, c := range []struct {
-		body event.Body
-		a, b budget.USD
-	}{{ended("A", runner.Wrong, 10), 0, 0}, {panel, 0, 0}, {ended("A", runner.Done, 20), 35, 0},
-		{ended("B", runner.Wrong, 7), 35, 0}, {event.RunStarted{}, 35, 0}, {ended("B", runner.Done, 8), 35, 8}} {
-		s.Learn([]event.Event{{Body: c.body}})
-		if s.costs.done["A"] != c.a || s.costs.done["B"] != c.b {
-			t.Errorf("after %+v: %v", c.body, s.costs.done)
-		}
-	}
-}
-
-// The tally of a group counts each item once, by its status.
-func TestGroupTally(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(`{"id":"g","command":"x","foreach":["a","b","c","d","e","f","h"]}`)))
-	g := s.Plan.Group("g")
-	for k, status := range []event.Status{event.InProgress, event.Completed, event.Verified, event.Failed, event.Blocked,
-		event.Completed} {
-		s.move(g.Tasks[k], event.InProgress)
-		s.move(g.Tasks[k], status)
-	}
-	want := Tally{All: 7, Running: 1, Completed: 2, Verified: 1, Failed: 1, Blocked: 1}
-	if got := s.GroupTally(g); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	if c := s.GroupCost("none"); c != 0 {
-		t.Errorf("no group costs %d", c)
-	}
-}
-
-// A criterion is found by its id while the plan has it.
-func TestConditionByID(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, `{"version":1,"criteria":["one","two"],"tasks":[
-		{"id":"a","subject":"s","verify":["true"],"criteria":["own"]}]}`))
-	for id, want := range map[string]string{"C-1": "one", "C-2": "two", "a/C-1": "own", "C-0": "", "C-3": "", "C-x": "",
-		"a/C-2": "", "b/C-1": ""} {
-		if c := s.Condition(id); (c == nil) != (want == "") || c != nil && c.Text != want {
-			t.Errorf("%s is %+v, want %q", id, c, want)
-		}
 	}
 }
 
@@ -738,20 +498,6 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
-// The waves of a list count as waves of the plan.
-func TestWavesOfAList(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, listPlan(fromX)))
-	mustApply(t, s, event.RunStarted{Config: testConfig()})
-	x, _ := s.Index("x")
-	s.move(x, event.Completed)
-	id := s.Plan.Groups[0].ID
-	mustApply(t, s, event.ItemsAdded{Group: id, Items: []json.RawMessage{json.RawMessage(`"a"`)}})
-	if !s.Plan.Group(id).Known || s.planWaves != s.Waves {
-		t.Errorf("%d waves, of the plan %d", s.Waves, s.planWaves)
-	}
-}
-
 // An output that is needed and not there is an error that names its task.
 func TestMissingOutput(t *testing.T) {
 	t.Parallel()
@@ -759,31 +505,6 @@ func TestMissingOutput(t *testing.T) {
 	if outputs, isGroup, err := s.Outputs("x"); outputs != nil || isGroup || err == nil ||
 		err.Error() != "the output of x is needed and is not there" {
 		t.Errorf("%v, %v, %v", outputs, isGroup, err)
-	}
-}
-
-// An integration reopens only culprits that the plan still has.
-func TestCulpritThatIsGone(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("A"))))
-	end := onIntegration(s, 1, Integrated{Culprits: []Culprit{{Task: "gone", Kind: "red"}, {Task: "A", Kind: "red"}}}, nil)
-	if len(end.Reopened) != 1 || end.Reopened[0].Task != "A" || end.Stop != nil {
-		t.Errorf("%+v", end)
-	}
-}
-
-// A task whose work an integration takes back starts again, in a new session and without its commit.
-func TestReopenedTask(t *testing.T) {
-	t.Parallel()
-	s, cfg := NewState(mustPlan(t, planText(task("A")))), testConfig()
-	cfg.Isolation = event.Isolated
-	mustApply(t, s, event.RunStarted{Config: cfg})
-	mustApply(t, s, event.AttemptStarted{Task: "A", Key: s.Tasks[0].Key, Wave: 1, Attempt: 1, Try: 1, Session: "s"})
-	mustApply(t, s, onAttempt(s, 0, runner.Result{Outcome: runner.Done, Session: "s", Commit: "1"}, epoch, 0))
-	mustApply(t, s, event.IntegrationStarted{Wave: 1, Tasks: []string{"A"}})
-	mustApply(t, s, onIntegration(s, 1, Integrated{Culprits: []Culprit{{Task: "A", Kind: "red"}}}, nil))
-	if k := s.Tasks[0]; k.Status == event.Verified || k.Commit != "" || k.Continue || k.Next != "retry" {
-		t.Errorf("%+v", k)
 	}
 }
 
@@ -824,39 +545,6 @@ func TestStoppedIntegration(t *testing.T) {
 	}
 }
 
-// Before its first wave, a session is in the first wave with tasks that are not settled, and after all in the last one.
-func TestCurrentWave(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("a"), task("b", "a"), task("c", "b"))))
-	for _, c := range []struct{ wave, settled, want int }{{0, 0, 1}, {0, 1, 2}, {0, 3, 3}, {2, 0, 2}, {2, 3, 2}} {
-		if s.Wave = c.wave; c.settled > 0 {
-			for i := range c.settled {
-				s.move(i, event.Completed)
-			}
-		}
-		if got := s.CurrentWave(); got != c.want {
-			t.Errorf("%+v: wave %d", c, got)
-		}
-	}
-}
-
-// After a rollback a criterion is known to have failed if a check found that, before or after the work.
-func TestCriteriaAfterARollback(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("a"))))
-	s.Criteria = []event.Criterion{{ID: "C-1", Check: "x", Met: true}, {ID: "C-2", Check: "x"}, {ID: "C-3"},
-		{ID: "C-4", Check: "x", Met: true, WasUnmet: true}}
-	m := simulation{s: s}
-	if err := m.apply(event.RolledBack{}); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []bool{false, true, false, true} {
-		if c := s.Criteria[i]; c.WasUnmet != want || c.Met || c.Check != "" {
-			t.Errorf("%+v", c)
-		}
-	}
-}
-
 // Only a gate that refuses, for the lack of proof, advises to accept that.
 func TestAdviceOfTheGate(t *testing.T) {
 	t.Parallel()
@@ -881,18 +569,22 @@ func TestAdviceOfTheGate(t *testing.T) {
 	}
 }
 
-// A task runs again if another output comes in the place of the one that it used.
-func TestUserOfAnotherOutput(t *testing.T) {
+// The costs of earlier runs serve as estimates: of all attempts and panels of a task that ended well.
+func TestLearnCosts(t *testing.T) {
 	t.Parallel()
-	s := NewState(mustPlan(t, planText(`{"id":"x","command":"list","output":{"type":"object"}}`,
-		`{"id":"y","command":"two ${tasks.x.output | json}"}`, `{"id":"z","command":"three"}`)))
-	for i := range s.Tasks {
-		s.move(i, event.Completed)
+	s := NewState(mustPlan(t, planText(task("A"), task("B"))))
+	ended := func(id string, o runner.Outcome, cost budget.USD) event.Body {
+		return event.AttemptEnded{Task: id, Result: runner.Result{Outcome: o, Cost: cost}}
 	}
-	s.reopenUsers(s.usersOf(map[string]bool{"x": true}, s.stands))
-	for i, want := range []event.Status{event.Completed, event.Pending, event.Completed} {
-		if got := s.Tasks[i].Status; got != want {
-			t.Errorf("%s is %s", s.Plan.Tasks[i].ID, got)
+	panel := event.CounselEnded{Task: "A", Verdict: counsel.Verdict{Cost: 5}}
+	for _, c := range []struct {
+		body event.Body
+		a, b budget.USD
+	}{{ended("A", runner.Wrong, 10), 0, 0}, {panel, 0, 0}, {ended("A", runner.Done, 20), 35, 0},
+		{ended("B", runner.Wrong, 7), 35, 0}, {event.RunStarted{}, 35, 0}, {ended("B", runner.Done, 8), 35, 8}} {
+		s.Learn([]event.Event{{Body: c.body}})
+		if s.costs.done["A"] != c.a || s.costs.done["B"] != c.b {
+			t.Errorf("after %+v: %v", c.body, s.costs.done)
 		}
 	}
 }
@@ -914,55 +606,16 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// Verified work in a shared directory waits for the attempts that run there.
-func TestSharedIntegrationWaits(t *testing.T) {
+// A criterion is found by its id while the plan has it.
+func TestConditionByID(t *testing.T) {
 	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("a"), task("b"))))
-	mustApply(t, s, event.RunStarted{Config: testConfig()})
-	for i, id := range []string{"a", "b"} {
-		mustApply(t, s, event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Wave: 1, Attempt: 1, Try: 1})
-	}
-	for i, wait := range []bool{true, false} {
-		mustApply(t, s, onAttempt(s, i, runner.Result{Outcome: runner.Done, Beside: true}, epoch, 0))
-		if b := decideSharedIntegration(s, true); (b == nil) != wait {
-			t.Errorf("after %d ends: %+v", i+1, b)
+	s := NewState(mustPlan(t, `{"version":1,"criteria":["one","two"],"tasks":[
+		{"id":"a","subject":"s","verify":["true"],"criteria":["own"]}]}`))
+	for id, want := range map[string]string{"C-1": "one", "C-2": "two", "a/C-1": "own", "C-0": "", "C-3": "", "C-x": "",
+		"a/C-2": "", "b/C-1": ""} {
+		if c := s.Condition(id); (c == nil) != (want == "") || c != nil && c.Text != want {
+			t.Errorf("%s is %+v, want %q", id, c, want)
 		}
-	}
-}
-
-// The cost and the time of each kind of work count as one effort.
-func TestEffortsOfWork(t *testing.T) {
-	t.Parallel()
-	since := func(kind, task string) []event.Activity {
-		return []event.Activity{{Kind: "other", Since: epoch}, {Kind: kind, Task: task, Since: epoch}}
-	}
-	for kind, c := range map[string]struct {
-		end  event.Body
-		want Efforts
-	}{
-		"counsel": {event.CounselEnded{Task: "a", Verdict: counsel.Verdict{Cost: 5}},
-			Efforts{Counsel: Effort{Cost: 5, Time: time.Second}}},
-		"review": {event.ReviewEnded{Review: counsel.Review{Cost: 5}}, Efforts{Review: Effort{Cost: 5, Time: time.Second}}},
-		"criteria": {event.CriteriaEnded{Cost: 5},
-			Efforts{Checks: Effort{Time: time.Second}, Judge: Effort{Cost: 5}}},
-		"integration": {event.IntegrationEnded{}, Efforts{Checks: Effort{Time: time.Second}}},
-	} {
-		of := map[string]string{"counsel": "a"}[kind]
-		f := figures{activities: since(kind, of)}
-		if f.trackEffort(event.Event{Time: epoch.Add(time.Second), Body: c.end}); f.efforts != c.want {
-			t.Errorf("%s: %+v, want %+v", kind, f.efforts, c.want)
-		}
-	}
-}
-
-// The estimate of the plan goes before the duration of the last attempt, which goes before the mean.
-func TestExpectedDurations(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("a"), task("b"), task("c"))))
-	s.Plan.Tasks[0].Estimate.Seconds = 1
-	s.durations["a"], s.durations["b"] = 9*time.Second, 3*time.Second
-	if got, known := s.Expected(); !known || !slices.Equal(got, []float64{1, 3, 2}) {
-		t.Errorf("expected are %v, %v", got, known)
 	}
 }
 
@@ -1007,16 +660,35 @@ func TestTries(t *testing.T) {
 	}
 }
 
-// The checks of a task that never passed them are not made again.
-func TestNoRecheckOfWhatNeverPassed(t *testing.T) {
+// A task whose work was rolled back begins as the first time; its cost stays.
+func TestUndo(t *testing.T) {
 	t.Parallel()
-	for passed, want := range []int{0, 1} {
-		s := NewState(mustPlan(t, planText(task("a"))))
-		s.move(0, event.Completed)
-		s.Tasks[0].PassedAt, s.changeCount, s.recheckedAt = passed, 2, 0
-		if got := dueRechecks(s); len(got) != want {
-			t.Errorf("passed at %d: %+v", passed, got)
-		}
+	s := NewState(mustPlan(t, planText(task("A"))))
+	want := s.Tasks[0]
+	want.Cost = 5
+	a := &s.Tasks[0]
+	a.Cost, a.Tries, a.TransientFailures = 5, 2, 1
+	a.FreeRetries, a.SameError, a.RootCause, a.Next = 1, 1, "X", "retry"
+	a.Last, a.Earlier, a.Advice = &runner.Result{}, &event.EarlierTask{}, &counsel.Verdict{}
+	a.Continue, a.Edited = true, true
+	if s.undo(0); !reflect.DeepEqual(*a, want) {
+		t.Errorf("%+v, want %+v", *a, want)
+	}
+}
+
+// The settings of a task decide about its retries and its model, unless a flag overrides them.
+func TestSettingsOfATask(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"), task("B"))))
+	s.Config.MaxRetries, s.Plan.Defaults.Model = 3, "small"
+	none := 0
+	s.Plan.Tasks[0].Settings = &plan.Settings{MaxRetries: &none, Model: "large"}
+	if s.Retries(0) != 0 || s.Retries(1) != 3 || s.model(0) != "large" || s.model(1) != "small" {
+		t.Errorf("%d and %d retries, %s and %s", s.Retries(0), s.Retries(1), s.model(0), s.model(1))
+	}
+	s.Config.ForceRetries = true
+	if s.Retries(0) != 3 {
+		t.Errorf("with a flag %d retries", s.Retries(0))
 	}
 }
 
@@ -1059,6 +731,37 @@ func TestEndsOfOpenWork(t *testing.T) {
 	}
 }
 
+// Of the tasks with a failed check the one that changed files last is the culprit, once. A check that was not made
+// shows nothing about any task.
+func TestCheckedTogether(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("A"), task("B"), task("C"))))
+	s.Tasks[0].ChangedAt, s.Tasks[1].ChangedAt = 1, 2
+	b := event.IntegrationStarted{Wave: 1, Tasks: []string{"A", "B", "C"}}
+	checks := []event.Recheck{{N: 1, Tasks: []string{"A", "B"}}, {N: 2, Tasks: []string{"B"}},
+		{N: 1, Tasks: []string{"C"}}}
+	red, green := RecheckResult{Check: "make", Reason: "exit code 1", Output: "no"}, RecheckResult{Passed: true}
+	got, err := checkedTogether(s, b, checks, []RecheckResult{red, red, green})
+	if err != nil || len(got.Culprits) != 1 || !slices.Equal(got.Completed, []string{"C"}) || got.Note != "" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if c := got.Culprits[0]; c.Task != "B" || c.Kind != "red" || c.Detail != "no" ||
+		!strings.HasPrefix(c.Reason, "check failed: make: exit code 1") {
+		t.Errorf("culprit %+v", c)
+	}
+	flaky := RecheckResult{Check: "make", Passed: true, Flaky: true}
+	got, err = checkedTogether(s, b, checks, []RecheckResult{flaky, green, green})
+	if err != nil || len(got.Completed) != 3 || got.Note != "passed only when run again: make" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, results := range [][]RecheckResult{{green, green}, {green, green, {Skipped: true}}} {
+		got, err = checkedTogether(s, b, checks, results)
+		if err == nil || err.Error() != "check 1 of C was not run" || len(got.Completed) != 0 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
+
 // A new session tries again what failed too often in the last one: the verification, and a task with transient errors.
 func TestResumeForgetsFailures(t *testing.T) {
 	t.Parallel()
@@ -1083,5 +786,71 @@ func TestResumeForgetsFailures(t *testing.T) {
 	}
 	if one := s.Tasks[0]; one.SameError != 2 || one.TransientFailures != 0 || !one.NotBefore.IsZero() {
 		t.Errorf("after the resume: %+v", one)
+	}
+}
+
+// After a rollback a criterion is known to have failed if a check found that, before or after the work.
+func TestCriteriaAfterARollback(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"))))
+	s.Criteria = []event.Criterion{{ID: "C-1", Check: "x", Met: true}, {ID: "C-2", Check: "x"}, {ID: "C-3"},
+		{ID: "C-4", Check: "x", Met: true, WasUnmet: true}}
+	m := simulation{s: s}
+	if err := m.apply(event.RolledBack{}); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{false, true, false, true} {
+		if c := s.Criteria[i]; c.WasUnmet != want || c.Met || c.Check != "" {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// Verified work in a shared directory waits for the attempts that run there.
+func TestSharedIntegrationWaits(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"), task("b"))))
+	mustApply(t, s, event.RunStarted{Config: testConfig()})
+	for i, id := range []string{"a", "b"} {
+		mustApply(t, s, event.AttemptStarted{Task: id, Key: s.Tasks[i].Key, Wave: 1, Attempt: 1, Try: 1})
+	}
+	for i, wait := range []bool{true, false} {
+		mustApply(t, s, onAttempt(s, i, runner.Result{Outcome: runner.Done, Beside: true}, epoch, 0))
+		if b := decideSharedIntegration(s, true); (b == nil) != wait {
+			t.Errorf("after %d ends: %+v", i+1, b)
+		}
+	}
+}
+
+// Of the work of an earlier run, a task is due if its check fails, and undecided if its check was not made.
+func TestEarlierWorkWithoutItsChecks(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, planText(task("A"), task("B"), task("C")))
+	s := NewState(p)
+	b := event.CriteriaStarted{Round: 1, Earlier: []string{"A", "B", "C"}}
+	for _, id := range b.Earlier {
+		b.Rechecks = append(b.Rechecks, event.Recheck{N: 1, Tasks: []string{id}})
+	}
+	c := testConfig()
+	c.Limits.Wall = time.Minute
+	mustApply(t, s, event.RunStarted{Config: c,
+		Earlier: earlierRun(p, "A", "B", "C")})
+	if d, _ := decideNext(s, epoch.Add(time.Hour)).(event.Draining); d.Stop.Limit != budget.LimitWall {
+		t.Errorf("after the deadline: %+v", d)
+	}
+	if got, ok := decideNext(s, epoch).(event.CriteriaStarted); !ok || !slices.Equal(got.Earlier, b.Earlier) {
+		t.Fatalf("decided %+v", got)
+	}
+	e := event.CriteriaEnded{Round: 1}
+	onEarlier(s, b, Verification{Rechecks: []RecheckResult{{Passed: true}, {Check: "true", Reason: "exit code 1"}}}, &e)
+	if !slices.Equal(e.UpToDate.Tasks, []string{"A"}) || len(e.UpToDate.Due) != 1 || e.UpToDate.Due[0].Task != "B" ||
+		e.UpToDate.Due[0].Reason != "check failed: true: exit code 1" {
+		t.Fatalf("%+v", e.UpToDate)
+	}
+	mustApply(t, s, b, e)
+	if s.earlier.undecided != 1 || s.failedVerifications != 1 || s.verificationError != "some checks were not made" ||
+		!s.Tasks[0].UpToDate() || s.Tasks[1].Earlier != nil || !s.Tasks[2].undecided() {
+		t.Errorf("%d undecided after %d failures (%s): %+v", s.earlier.undecided, s.failedVerifications,
+			s.verificationError, s.Tasks)
 	}
 }
