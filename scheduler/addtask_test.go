@@ -30,11 +30,7 @@ func TestTasksAreAddedToARunningRun(t *testing.T) {
 	if end := <-done; end.Status != "complete" || end.Tasks.Completed != 4 {
 		t.Fatalf("ended as %+v", end)
 	}
-	var started []string
-	for _, e := range of[event.AttemptStarted](b.journal) {
-		started = append(started, e.Task)
-	}
-	if want := []string{"a", "b", "c", "d"}; !slices.Equal(started, want) {
+	if started, want := b.runner.order(), []string{"a", "b", "c", "d"}; !slices.Equal(started, want) {
 		t.Errorf("started %q, want %q", started, want)
 	}
 	if got := of[event.TasksAdded](b.journal); len(got) != 1 || got[0].Origin != event.FromList || len(got[0].Tasks) != 2 {

@@ -136,7 +136,7 @@ func TestAgentsDoNotWaitForTheLag(t *testing.T) {
 		b.Runner = timedRunner{"t1": time.Millisecond, "t2": time.Millisecond, "t3": time.Hour, "a": time.Hour}
 		b.SyncDelay, b.BatchDelay = time.Minute, time.Millisecond
 		began, waited := time.Now(), time.Duration(-1)
-		b.Views = []View{viewOf(func(e event.Event) {
+		b.Views = []View{viewFunc(func(e event.Event, _ *State) {
 			if s, ok := e.Body.(event.AttemptStarted); ok && s.Task == "a" {
 				waited = time.Since(began)
 			}
@@ -158,7 +158,7 @@ func TestSyncDelayEnds(t *testing.T) {
 		b.Runner = timedRunner{"t1": time.Millisecond, "t2": time.Hour, "t3": time.Hour}
 		b.SyncDelay = 10 * time.Millisecond
 		var shown []string
-		b.Views = []View{viewOf(func(e event.Event) {
+		b.Views = []View{viewFunc(func(e event.Event, _ *State) {
 			if a, ok := e.Body.(event.AttemptStarted); ok && a.Task == "t3" {
 				shown = append(shown, b.journal.seen("t3", 1))
 			}
@@ -195,7 +195,3 @@ func (s slowJournal) Sync() error {
 	time.Sleep(time.Millisecond) // virtual time of the synctest bubble
 	return s.memJournal.Sync()
 }
-
-type viewOf func(event.Event)
-
-func (f viewOf) Event(e event.Event, _ *State) { f(e) }

@@ -273,6 +273,15 @@ func (b *fixture) start(t testing.TB) <-chan event.RunEnded {
 	return done
 }
 
+// afterEnd calls a function after the first attempt at a task.
+func (b *fixture) afterEnd(task string, do func()) {
+	b.Views = append(b.Views, viewFunc(func(e event.Event, _ *State) {
+		if end, ok := e.Body.(event.AttemptEnded); ok && end.Task == task && end.Attempt == 1 {
+			do()
+		}
+	}))
+}
+
 // reviewed answers each review.
 func reviewed(r counsel.Review) func(*State, event.ReviewStarted) func(context.Context) counsel.Review {
 	return func(*State, event.ReviewStarted) func(context.Context) counsel.Review {

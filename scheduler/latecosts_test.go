@@ -125,10 +125,7 @@ func TestBudgetOfATaskAfterALoss(t *testing.T) {
 	b := newFixture(t, mustPlan(t, text), onWorkers())
 	b.runner.results["a"] = []runner.Result{lost(2 * budget.Dollar), outcome(runner.Interrupted), wrong("no"), wrong("no")}
 	b.run(t)
-	var caps []budget.USD
-	for _, s := range of[event.AttemptStarted](b.journal) {
-		caps = append(caps, s.Cap)
-	}
+	caps := caps(b)
 	if len(caps) < 3 || caps[0] != 2*budget.Dollar || caps[1] != 2*budget.Dollar || caps[2] != 2*budget.Dollar-300 {
 		t.Errorf("caps %v", caps)
 	}

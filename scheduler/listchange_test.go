@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -56,9 +55,9 @@ func TestChangedList(t *testing.T) {
 		}
 		start := event.RunStarted{Config: cfg, Earlier: work}
 		got := runItems(rt, mustPlan(t, groupPlan(late, steps, now)), now, start, missing)
-		slices.Sort(got.starts)
-		if slices.Sort(want); !slices.Equal(got.starts, want) {
-			rt.Errorf("after %q, %q runs %q, want %q", before, now, got.starts, want)
+		ran := sorted(got.runner.order())
+		if slices.Sort(want); !slices.Equal(ran, want) {
+			rt.Errorf("after %q, %q runs %q, want %q", before, now, ran, want)
 		}
 	})
 }
@@ -100,58 +99,39 @@ func itemTasks(item string, steps int) (ids []string) {
 	return ids
 }
 
-// itemsRun is a complete run.
-type itemsRun struct {
-	State  *State
-	starts []string
-}
-
 // runItems runs a plan to its end. Each task has an output, that of x has the items. missing has the tasks of an
 // earlier run whose files are gone.
-func runItems(t *rapid.T, p *plan.Plan, list []string, start event.RunStarted, missing map[string]string) itemsRun {
+func runItems(t *rapid.T, p *plan.Plan, list []string, start event.RunStarted, missing map[string]string) *fixture {
 	raw, err := json.Marshal(list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &outputRunner{items: string(raw)}
-	s, j := NewState(p), &memJournal{}
-	l := &Loop{State: s, StartEvent: start, Journal: j, Runner: r, Items: items, Now: time.Now,
-		Jitter: func() float64 { return 0 },
-		Request: func(s *State, i int, e event.AttemptStarted) (runner.Request, error) {
-			for _, id := range s.Plan.Tasks[i].Uses() {
-				if outputs, _, err := s.Outputs(id); err != nil || slices.Contains(outputs, nil) {
-					t.Errorf("%s begins without the output of %s: %v", e.Task, id, err)
-				}
+	b := newFixture(t, p, start.Config)
+	b.StartEvent, b.Items, b.Panel = start, items, nil
+	b.Request = func(s *State, i int, e event.AttemptStarted) (runner.Request, error) {
+		for _, id := range s.Plan.Tasks[i].Uses() {
+			if outputs, _, err := s.Outputs(id); err != nil || slices.Contains(outputs, nil) {
+				t.Errorf("%s begins without the output of %s: %v", e.Task, id, err)
 			}
-			return runner.Request{Task: e.Task, Attempt: e.Attempt, Session: e.Session}, nil
-		},
-		Verify: func(s *State, e event.CriteriaStarted) verification {
-			v := answer(s, e)
-			v.Missing = missing
-			return verified(v, nil)
-		}}
-	end, err := l.Run(context.Background())
-	if err != nil || end.Status != event.RunComplete {
+		}
+		b.runner.mu.Lock()
+		defer b.runner.mu.Unlock()
+		b.runner.results[e.Task] = []runner.Result{listOutput(`[]`)}
+		if e.Task == "x" {
+			b.runner.results[e.Task] = []runner.Result{listOutput(string(raw))}
+		}
+		return runner.Request{Task: e.Task, Attempt: e.Attempt, Session: e.Session}, nil
+	}
+	b.Verify = func(s *State, e event.CriteriaStarted) verification {
+		v := answer(s, e)
+		v.Missing = missing
+		return verified(v, nil)
+	}
+	if end, err := b.Run(context.Background()); err != nil || end.Status != event.RunComplete {
 		t.Fatalf("%+v, %v", end, err)
 	}
-	checkOrder(t, j.events, p)
-	var starts []string
-	for _, b := range of[event.AttemptStarted](j) {
-		starts = append(starts, b.Task)
-	}
-	return itemsRun{s, starts}
-}
-
-// outputRunner gives each task an output.
-type outputRunner struct{ items string }
-
-func (r *outputRunner) Attempt(_ context.Context, req runner.Request, _ runner.Hooks) runner.Result {
-	res := listOutput(`[]`)
-	if req.Task == "x" {
-		res = listOutput(r.items)
-	}
-	res.Session, res.Turns = req.Session, 1
-	return res
+	checkOrder(t, b.journal.events, p)
+	return b
 }
 
 // After an edit of the plan the attempts, panels and pre-checks of a task are counted on, also those of the items of a

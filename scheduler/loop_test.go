@@ -46,22 +46,9 @@ func TestWavesRunBehindABarrier(t *testing.T) {
 	if len(waves) != 3 || waves[2].Wave != 3 || waves[2].Of != 3 {
 		t.Fatalf("the waves were %+v", waves)
 	}
-	// c must have started after the end of b, by the order of the journal.
-	ended, started := int64(0), int64(0)
-	for _, e := range b.journal.events {
-		switch x := e.Body.(type) {
-		case event.AttemptEnded:
-			if x.Task == "b" {
-				ended = e.Seq
-			}
-		case event.AttemptStarted:
-			if x.Task == "c" {
-				started = e.Seq
-			}
-		}
-	}
-	if started < ended {
-		t.Fatalf("c started at record %d, before b ended at %d", started, ended)
+	got := steps(b.journal)
+	if slices.Index(got, "c 1 starts (first)") < slices.Index(got, "b completed") {
+		t.Fatalf("c started before b ended:\n%s", strings.Join(got, "\n"))
 	}
 }
 
@@ -660,11 +647,7 @@ func TestMoneyIsSharedAmongWhatStartsTogether(t *testing.T) {
 	c.Limits.USD = 8 * budget.Dollar
 	b := newFixture(t, mustPlan(t, planText(task("a"), task("b"), task("c"), task("d"), task("e"))), c)
 	b.run(t)
-	var first []budget.USD
-	for _, s := range of[event.AttemptStarted](b.journal)[:4] {
-		first = append(first, s.Cap)
-	}
-	if !slices.Equal(first, []budget.USD{2 * budget.Dollar, 2 * budget.Dollar, 2 * budget.Dollar, 2 * budget.Dollar}) {
+	if first := caps(b)[:4]; !slices.Equal(first, slices.Repeat([]budget.USD{2 * budget.Dollar}, 4)) {
 		t.Fatalf("the first four got %v of $8", first)
 	}
 }

@@ -28,11 +28,7 @@ func TestPanelWaitsForReservedMoney(t *testing.T) {
 	held := make(chan struct{})
 	b.runner.gates["b"] = held
 	b.runner.results["a"] = []runner.Result{costly(49 * budget.Dollar / 10), {Outcome: runner.Done}}
-	b.Views = []View{viewOf(func(e event.Event) {
-		if a, ok := e.Body.(event.AttemptEnded); ok && a.Task == "d" {
-			close(held)
-		}
-	})}
+	b.afterEnd("d", func() { close(held) })
 	end := b.run(t)
 	started := of[event.CounselStarted](b.journal)
 	if end.Status != event.RunComplete || len(of[event.CounselSkipped](b.journal)) != 0 || len(started) != 1 ||

@@ -34,45 +34,6 @@ func statuses(s *State) map[string]event.Status {
 	return out
 }
 
-func TestOnly(t *testing.T) {
-	t.Parallel()
-	text := planText(task("a"), task("b"), task("c", "a"), task("d", "b", "c"), task("e", "a"))
-	for name, tc := range map[string]struct {
-		only []string
-		ran  []string
-	}{
-		"a task and what it waits for":  {[]string{"c"}, []string{"a", "c"}},
-		"a task that waits for nothing": {[]string{"b"}, []string{"b"}},
-		"two tasks":                     {[]string{"e", "b"}, []string{"a", "b", "e"}},
-		"the last task":                 {[]string{"d"}, []string{"a", "b", "c", "d"}},
-	} {
-		for _, schedule := range []event.Schedule{event.Waves, event.Eager} {
-			t.Run(name+"/"+string(schedule), func(t *testing.T) {
-				t.Parallel()
-				p, c := mustPlan(t, text), testConfig()
-				c.Schedule = schedule
-				b := onlyOf(t, p, c, nil, tc.only...)
-				end := b.run(t)
-				if got := sorted(b.runner.order()); !slices.Equal(got, tc.ran) {
-					t.Fatalf("ran %v", got)
-				}
-				if end.Status != event.RunPaused || end.ExitCode != event.ExitComplete || end.Resume == "" ||
-					end.Tasks != (event.Counts{Completed: len(tc.ran), Pending: 5 - len(tc.ran)}) || b.State.ExitSignal {
-					t.Fatalf("ended as %+v", end)
-				}
-				rest := onlyOf(t, p, c, b.journal.events)
-				if end := rest.run(t); end.Status != event.RunComplete {
-					t.Fatalf("the rest ended as %+v", end)
-				}
-				all := sorted(append(b.runner.order(), rest.runner.order()...))
-				if !slices.Equal(all, []string{"a", "b", "c", "d", "e"}) {
-					t.Fatalf("both sessions ran %v", all)
-				}
-			})
-		}
-	}
-}
-
 // TestOnlyRetried limits a second session to one of the tasks that failed in the first.
 func TestOnlyRetried(t *testing.T) {
 	t.Parallel()
@@ -109,19 +70,8 @@ func TestOnlyRetried(t *testing.T) {
 	}
 }
 
-func TestOnlyOfDoneTasks(t *testing.T) {
-	t.Parallel()
-	p := mustPlan(t, planText(task("a"), task("b")))
-	first := onlyOf(t, p, testConfig(), nil, "a")
-	first.run(t)
-	b := onlyOf(t, p, testConfig(), first.journal.events, "a")
-	if end := b.run(t); end.ExitCode != event.ExitComplete || len(b.runner.calls) != 0 || end.Status != event.RunPaused {
-		t.Fatalf("ended as %+v after %v", end, b.runner.order())
-	}
-}
-
 // TestOnlyProperty: sessions that are limited to any tasks start exactly those and what they wait for, each once, and
-// a session without a limit starts the rest.
+// pause with the rest, which a session without a limit starts.
 func TestOnlyProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -160,7 +110,7 @@ func TestOnlyProperty(t *testing.T) {
 				ids = append(ids, fmt.Sprintf("t%d", i))
 			}
 			b := onlyOf(t, p, c, events, ids...)
-			b.run(t)
+			end := b.run(t)
 			for _, id := range b.runner.order() {
 				if !want[id] {
 					rt.Fatalf("%s started, asked for %v", id, ids)
@@ -169,6 +119,11 @@ func TestOnlyProperty(t *testing.T) {
 			}
 			if len(want) > 0 {
 				rt.Fatalf("%v did not start, asked for %v", want, ids)
+			}
+			completed := len(slices.DeleteFunc(slices.Clone(done), func(is bool) bool { return !is }))
+			if completed < n && (end.Status != event.RunPaused || end.Resume == "" || b.State.ExitSignal) ||
+				end.ExitCode != event.ExitComplete || end.Tasks != (event.Counts{Completed: completed, Pending: n - completed}) {
+				rt.Fatalf("asked for %v, ended as %+v", ids, end)
 			}
 			events = b.journal.events
 			replayed := replayed(rt, p, events)

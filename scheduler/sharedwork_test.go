@@ -139,14 +139,12 @@ func TestCulpritsInASharedDirectory(t *testing.T) {
 	b := sharing(t, event.Waves, f, []string{"a", "b", "c"}, task("a"), task("b"), look("c"), look("slow"))
 	b.runner.gates["slow"], b.runner.gates["b"] = make(chan struct{}), make(chan struct{})
 	endSlow := sync.OnceFunc(func() { close(b.runner.gates["slow"]) })
-	b.Views = []View{viewFunc(func(e event.Event, s *State) {
-		if b2, ok := e.Body.(event.AttemptEnded); ok && b2.Task == "a" {
-			close(b.runner.gates["b"])
-		}
+	b.afterEnd("a", func() { close(b.runner.gates["b"]) })
+	b.Views = append(b.Views, viewFunc(func(e event.Event, s *State) {
 		if _, ok := e.Body.(event.AttemptEnded); ok && s.merges.waiting[1] == 3 {
 			endSlow()
 		}
-	})}
+	}))
 	if end := b.run(t); end.Status != event.RunComplete {
 		t.Fatalf("ended as %+v after\n%s", end, strings.Join(steps(b.journal), "\n"))
 	}
@@ -166,16 +164,8 @@ func TestCulpritsInASharedDirectory(t *testing.T) {
 	f = &fakeVerifier{red: map[string]int{"a": 1}} // a and b have the same check
 	b = sharing(t, event.Waves, f, []string{"a", "b"}, task("a"), task("b"), look("slow"))
 	b.runner.gates["slow"], b.runner.gates["b"] = make(chan struct{}), make(chan struct{})
-	b.Views = []View{viewFunc(func(e event.Event, s *State) {
-		if end, ok := e.Body.(event.AttemptEnded); ok && end.Attempt == 1 {
-			switch end.Task {
-			case "a":
-				close(b.runner.gates["b"])
-			case "b":
-				close(b.runner.gates["slow"])
-			}
-		}
-	})}
+	b.afterEnd("a", func() { close(b.runner.gates["b"]) })
+	b.afterEnd("b", func() { close(b.runner.gates["slow"]) })
 	if end := b.run(t); end.Status != event.RunComplete {
 		t.Fatalf("ended as %+v after\n%s", end, strings.Join(steps(b.journal), "\n"))
 	}
@@ -196,11 +186,7 @@ func TestNoCheckBesideUnfinishedWork(t *testing.T) {
 	b := sharing(t, event.Waves, f, []string{"a"}, task("a"), task("b"))
 	b.runner.results["b"] = []runner.Result{wrong("no"), wrong("still"), {Outcome: runner.Done}}
 	b.runner.gates["b"] = make(chan struct{})
-	b.Views = []View{viewFunc(func(e event.Event, _ *State) {
-		if end, ok := e.Body.(event.AttemptEnded); ok && end.Task == "a" {
-			close(b.runner.gates["b"])
-		}
-	})}
+	b.afterEnd("a", func() { close(b.runner.gates["b"]) })
 	if end := b.run(t); end.Status != event.RunComplete {
 		t.Fatalf("ended as %+v", end)
 	}
@@ -263,14 +249,9 @@ func TestReopenedBlocker(t *testing.T) {
 			c.Config.MaxRetries = 1
 			b.StartEvent = c
 			b.runner.results["a"] = []runner.Result{beside(), tc.again}
-			slow := beside()
-			b.runner.results["slow"] = []runner.Result{slow}
+			b.runner.results["slow"] = []runner.Result{beside()}
 			b.runner.gates["slow"] = make(chan struct{})
-			b.Views = []View{viewFunc(func(e event.Event, _ *State) {
-				if end, ok := e.Body.(event.AttemptEnded); ok && end.Task == "c" && end.Attempt == 1 {
-					close(b.runner.gates["slow"])
-				}
-			})}
+			b.afterEnd("c", func() { close(b.runner.gates["slow"]) })
 			end := b.run(t)
 			got := steps(b.journal)
 			if end.Tasks != tc.want {
@@ -300,11 +281,7 @@ func TestReopenedBehindStandingWork(t *testing.T) {
 		b.runner.results["a"] = []runner.Result{wrong("no"), beside()}
 		b.runner.results["d"] = []runner.Result{beside()}
 		b.runner.gates["slow"] = make(chan struct{})
-		b.Views = []View{viewFunc(func(e event.Event, _ *State) {
-			if end, ok := e.Body.(event.AttemptEnded); ok && end.Task == "d" {
-				close(b.runner.gates["slow"])
-			}
-		})}
+		b.afterEnd("d", func() { close(b.runner.gates["slow"]) })
 		end := b.run(t)
 		if i, _ := b.State.Index("c"); end.Tasks != want || b.State.Tasks[i].RootCause != "a" {
 			t.Errorf("ended as %+v after\n%s", end, strings.Join(steps(b.journal), "\n"))
