@@ -151,29 +151,56 @@ func TestCostOfARemovedItem(t *testing.T) {
 	}
 }
 
-// Items that fail together in one integration count together.
-func TestAllowFailuresOfIntegration(t *testing.T) {
+// Items that fail together in one integration count together. Two steps of one item that fail are one failed item.
+func TestFailuresOfAnIntegration(t *testing.T) {
 	t.Parallel()
-	for allow, blocked := range map[string]int{"1": 1, "2": 0} {
-		s := NewState(mustPlan(t, planText(`{"id":"g","subject":"x","verify":["true"],
-			"foreach":{"items":["a","b","c"],"allowFailures":`+allow+`}}`, task("d", "g"))))
+	list := func(allow int) string {
+		return fmt.Sprintf(`{"id":"g","subject":"x","verify":["true"],"foreach":{"items":["a","b","c"],"allowFailures":%d}}`,
+			allow)
+	}
+	steps := func(allow int) string {
+		return fmt.Sprintf(`{"id":"g","foreach":{"items":["a"],"allowFailures":%d},"steps":[
+			{"subject":"one","verify":["true"]},{"subject":"two","verify":["true"]},{"subject":"three","verify":["true"]}]}`,
+			allow)
+	}
+	for _, c := range []struct {
+		group     string
+		isolation event.Isolation
+		completed []string
+		culprits  []string
+		blocked   int
+	}{
+		{list(1), event.Isolated, []string{"g[c]"}, []string{"g[a]", "g[b]"}, 1},
+		{list(2), event.Isolated, []string{"g[c]"}, []string{"g[a]", "g[b]"}, 0},
+		{steps(0), "", nil, []string{"g[a].1", "g[a].2"}, 2}, // more than allowed: d too
+		{steps(1), "", nil, []string{"g[a].1", "g[a].2"}, 1},
+	} {
+		s := NewState(mustPlan(t, planText(c.group, task("own"), task("d", "g"))))
 		cfg := testConfig()
-		cfg.Isolation, cfg.MaxRetries, cfg.Parallel = event.Isolated, 0, 3
-		mustApply(t, s, event.RunStarted{Config: cfg})
-		for body := decideNext(s, s.Time); s.Tally(0).Verified < 3; body = decideNext(s, s.Time) {
-			if body == nil {
-				i := slices.IndexFunc(s.Tasks, func(t Task) bool { return t.Status == event.InProgress })
-				body = onAttempt(s, i, runner.Result{Outcome: runner.Done}, s.Time, 0)
-			}
-			mustApply(t, s, body)
-		}
-		ids := []string{"g[a]", "g[b]", "g[c]"}
-		mustApply(t, s, event.IntegrationStarted{Wave: 1, Tasks: ids})
-		end := onIntegration(s, 1, Integrated{Completed: ids[2:],
-			Culprits: []Culprit{{Task: ids[0], Kind: "red"}, {Task: ids[1], Kind: "red"}}}, nil)
-		mustApply(t, s, end)
-		if s.Counts.Failed != 2 || s.Counts.Blocked != blocked || s.isReady(3) == (blocked > 0) {
-			t.Errorf("%s may fail: %+v", allow, s.Counts)
+		cfg.Isolation, cfg.MaxRetries, cfg.Parallel = c.isolation, 0, 3
+		mustIntegrate(t, s, cfg, c.completed, c.culprits...)
+		if s.Counts.Failed != 2 || s.Counts.Blocked != c.blocked {
+			t.Errorf("%s: %+v, want %d blocked", c.group, s.Counts, c.blocked)
 		}
 	}
+}
+
+// mustIntegrate begins a run, and integrates tasks as soon as all of them are verified.
+func mustIntegrate(t *testing.T, s *State, cfg event.Config, completed []string, culprits ...string) {
+	t.Helper()
+	mustApply(t, s, event.RunStarted{Config: cfg})
+	tasks := slices.Concat(completed, culprits)
+	for body := decideNext(s, s.Time); s.Tally(0).Verified < len(tasks); body = decideNext(s, s.Time) {
+		if body == nil {
+			i := slices.IndexFunc(s.Tasks, func(t Task) bool { return t.Status == event.InProgress })
+			body = onAttempt(s, i, runner.Result{Outcome: runner.Done, Beside: true}, s.Time, 0)
+		}
+		mustApply(t, s, body)
+	}
+	in := Integrated{Completed: completed}
+	for _, id := range culprits {
+		in.Culprits = append(in.Culprits, Culprit{Task: id, Kind: "red"})
+	}
+	mustApply(t, s, event.IntegrationStarted{Wave: 1, Tasks: tasks})
+	mustApply(t, s, onIntegration(s, 1, in, nil))
 }

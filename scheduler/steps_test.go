@@ -103,51 +103,13 @@ func TestFailedStepBehindLastStep(t *testing.T) {
 			{"subject":"one","verify":["true"]},{"subject":"two","verify":["true"]}]}`, allow), task("own"), task("d", "g", "own"))))
 		cfg := testConfig()
 		cfg.MaxRetries, cfg.Parallel = 0, 2
-		mustApply(t, s, event.RunStarted{Config: cfg})
-		for body := decideNext(s, s.Time); s.Tally(0).Verified < 3; body = decideNext(s, s.Time) {
-			if body == nil { // the task beside the item ends last
-				i := slices.IndexFunc(s.Tasks, func(t Task) bool { return t.Status == event.InProgress })
-				body = onAttempt(s, i, runner.Result{Outcome: runner.Done, Beside: true}, s.Time, 0)
-			}
-			mustApply(t, s, body)
-		}
-		mustApply(t, s, event.IntegrationStarted{Wave: 1, Tasks: []string{"g[a].1", "g[a].2", "own"}})
-		end := onIntegration(s, 1, Integrated{Completed: []string{"g[a].2", "own"},
-			Culprits: []Culprit{{Task: "g[a].1", Kind: "red"}}}, nil)
-		mustApply(t, s, end)
+		mustIntegrate(t, s, cfg, []string{"g[a].2", "own"}, "g[a].1")
 		d, _ := s.Index("d")
 		if s.Failures() != 2 || s.IsDone() || s.Tasks[d].Status != event.Blocked || s.Tasks[d].RootCause != "g[a].1" {
 			t.Errorf("%d may fail: %d failures, d is %s, done: %v", allow, s.Failures(), s.Tasks[d].Status, s.IsDone())
 		}
 		if got := s.GroupTally(s.Plan.Group("g")); got.Failed != 1 || got.Completed != 0 {
 			t.Errorf("%d may fail: the group has %+v", allow, got)
-		}
-	}
-}
-
-// Two steps of an item that fail together are one failed item.
-func TestFailedStepsOfOneItem(t *testing.T) {
-	t.Parallel()
-	for allow, blocked := range []int{2, 1} { // more than allowed: d too
-		s := NewState(mustPlan(t, planText(fmt.Sprintf(`{"id":"g","foreach":{"items":["a"],"allowFailures":%d},"steps":[
-			{"subject":"one","verify":["true"]},{"subject":"two","verify":["true"]},{"subject":"three","verify":["true"]}]}`,
-			allow), task("own"), task("d", "g"))))
-		cfg := testConfig()
-		cfg.MaxRetries, cfg.Parallel = 0, 2
-		mustApply(t, s, event.RunStarted{Config: cfg})
-		for body := decideNext(s, s.Time); s.Tally(0).Verified < 2; body = decideNext(s, s.Time) {
-			if body == nil { // the task beside the item does not end
-				i := slices.IndexFunc(s.Tasks, func(t Task) bool { return t.Status == event.InProgress })
-				body = onAttempt(s, i, runner.Result{Outcome: runner.Done, Beside: true}, s.Time, 0)
-			}
-			mustApply(t, s, body)
-		}
-		mustApply(t, s, event.IntegrationStarted{Wave: 1, Tasks: []string{"g[a].1", "g[a].2"}})
-		end := onIntegration(s, 1, Integrated{Culprits: []Culprit{{Task: "g[a].1", Kind: "red"},
-			{Task: "g[a].2", Kind: "red"}}}, nil)
-		mustApply(t, s, end)
-		if s.Counts.Failed != 2 || s.Counts.Blocked != blocked {
-			t.Errorf("%d may fail: %+v, want %d blocked", allow, s.Counts, blocked)
 		}
 	}
 }
