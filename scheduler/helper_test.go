@@ -136,20 +136,16 @@ func (m *memJournal) Sync() error {
 // scriptedRunner is a Runner with scripted results by task; the last one repeats. A gate holds an attempt
 // until the test opens it.
 type scriptedRunner struct {
-	mu         sync.Mutex
-	results    map[string][]runner.Result
-	gates      map[string]chan struct{}
-	started    chan string // receives every start; may be nil
-	calls      []runner.Request
-	running    int
-	maxRunning int
+	mu      sync.Mutex
+	results map[string][]runner.Result
+	gates   map[string]chan struct{}
+	started chan string // receives every start; may be nil
+	calls   []runner.Request
 }
 
 func (s *scriptedRunner) Attempt(ctx context.Context, req runner.Request, _ runner.Hooks) runner.Result {
 	s.mu.Lock()
 	s.calls = append(s.calls, req)
-	s.running++
-	s.maxRunning = max(s.maxRunning, s.running)
 	gate := s.gates[req.Task]
 	res := runner.Result{Outcome: runner.Done, Session: req.Session, Cost: 1000, Priced: "result", Turns: 1}
 	if list := s.results[req.Task]; len(list) > 0 {
@@ -169,9 +165,6 @@ func (s *scriptedRunner) Attempt(ctx context.Context, req runner.Request, _ runn
 			res = runner.Result{Outcome: runner.Interrupted, Session: req.Session, Cost: 500}
 		}
 	}
-	s.mu.Lock()
-	s.running--
-	s.mu.Unlock()
 	return res
 }
 

@@ -82,7 +82,7 @@ func listOutputs(task string) json.RawMessage {
 }
 
 // Whenever sessions of a run with lists are killed, no item is completed twice, none is lost, no list is added or
-// made again, and no turn that was recorded is made again.
+// made again, no turn that was recorded is made again, and no user starts before its output is there.
 func TestListsKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -112,6 +112,7 @@ func TestListsKilledAnywhere(t *testing.T) {
 			j.events, start = j.events[:cut], event.RunResumed{Config: cfg, Nonce: fmt.Sprint(session)}
 		}
 		checkKilledLists(rt, j.events)
+		checkOrder(rt, j.events, p)
 	})
 }
 

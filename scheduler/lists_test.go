@@ -275,61 +275,6 @@ func TestListOfAnAgent(t *testing.T) {
 	}
 }
 
-// Whenever the journal is cut, a resume runs each item once, loses none, and starts no user before its output is there.
-func TestListsCutAnywhere(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		n := rapid.IntRange(0, 4).Draw(rt, "items")
-		list := make([]string, n)
-		for i := range list {
-			list[i] = fmt.Sprintf("i%d", i)
-		}
-		raw, err := json.Marshal(list)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		text := planText(`{"id":"x","command":"list","output":{"type":"object"}}`,
-			`{"id":"g","command":"one","foreach":"${tasks.x.output.items}","output":{"type":"object"}}`,
-			`{"id":"h","command":"two","foreach":{"items":"${tasks.g.outputs[*].items[*]}","key":"h-${item}"}}`,
-			`{"id":"d","command":"three","blockedBy":["h"]}`)
-		cfg, j := testConfig(), &memJournal{}
-		cfg.AcceptAssumptions, cfg.Parallel = true, rapid.IntRange(1, 3).Draw(rt, "parallel")
-		cfg.Schedule = rapid.SampledFrom([]event.Schedule{event.Waves, event.Eager}).Draw(rt, "schedule")
-		x := map[string][]runner.Result{"x": {listOutput(string(raw))}}
-		for _, id := range list {
-			x["g["+id+"]"] = []runner.Result{listOutput(`["` + id + `"]`)}
-		}
-		p := mustPlan(t, text)
-		first, end := runList(t, NewState(p), j, x, event.RunStarted{Config: cfg})
-		if end.Status != event.RunComplete || len(first) != 2+2*n {
-			rt.Fatalf("%v, %+v", first, end)
-		}
-		cut := rapid.IntRange(1, len(j.events)).Draw(rt, "cut")
-		s, rest := NewState(p), &memJournal{events: slices.Clone(j.events[:cut])}
-		if err := s.Replay(rest.events); err != nil {
-			rt.Fatal(err)
-		}
-		if s.Phase == Ended {
-			return
-		}
-		done := map[string]bool{}
-		for i := range s.Tasks {
-			done[s.Plan.Tasks[i].ID] = s.Tasks[i].Status == event.Completed
-		}
-		starts, end := runList(t, s, rest, x, event.RunResumed{Config: cfg})
-		if end.Status != event.RunComplete || end.Tasks.Completed != 2+2*n {
-			rt.Fatalf("after record %d: %v, %+v", cut, starts, end)
-		}
-		for _, id := range starts {
-			if done[id] {
-				rt.Errorf("after record %d: %s runs again", cut, id)
-			}
-			done[id] = true
-		}
-		checkOrder(rt, rest.events, p)
-	})
-}
-
 // checkOrder fails if a task began before one that it waits for was completed.
 func checkOrder(t *rapid.T, events []event.Event, p *plan.Plan) {
 	s := NewState(p)

@@ -155,49 +155,6 @@ func TestObstacleTakesTheBlame(t *testing.T) {
 	}
 }
 
-func TestEagerDropsTheBarrier(t *testing.T) {
-	t.Parallel()
-	p := mustPlan(t, planText(task("a"), task("b"), task("c", "a")))
-	c := testConfig()
-	c.Schedule = event.Eager
-	b := newFixture(t, p, c)
-	b.runner.gates["b"] = make(chan struct{})
-	b.runner.started = make(chan string)
-	done := b.start(t)
-	three := []string{<-b.runner.started, <-b.runner.started, <-b.runner.started}
-	if !slices.Contains(three, "c") { // b is held: behind a barrier c could not start
-		t.Fatalf("%v started", three)
-	}
-	close(b.runner.gates["b"])
-	if end := <-done; end.Status != "complete" {
-		t.Fatalf("ended as %+v", end)
-	}
-}
-
-func TestParallelIsBounded(t *testing.T) {
-	t.Parallel()
-	var tasks []string
-	for _, id := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-		tasks = append(tasks, task(id))
-	}
-	c := testConfig()
-	c.Parallel = 3
-	b := newFixture(t, mustPlan(t, planText(tasks...)), c)
-	if end := b.run(t); end.Status != "complete" {
-		t.Fatalf("ended as %+v", end)
-	}
-	if b.runner.maxRunning > 3 {
-		t.Fatalf("%d attempts ran side by side, with -j 3", b.runner.maxRunning)
-	}
-	slots := map[int]bool{}
-	for _, s := range of[event.AttemptStarted](b.journal) {
-		slots[s.Slot] = true
-		if s.Slot < 0 || s.Slot > 2 {
-			t.Fatalf("slot %d with -j 3", s.Slot)
-		}
-	}
-}
-
 func TestSameFileTasksTakeTurns(t *testing.T) {
 	t.Parallel()
 	p := mustPlan(t, `{"version":1,"tasks":[
