@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -49,6 +50,42 @@ func TestWavesRunBehindABarrier(t *testing.T) {
 	got := steps(b.journal)
 	if slices.Index(got, "c 1 starts (first)") < slices.Index(got, "b completed") {
 		t.Fatalf("c started before b ended:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+// boundedRunner counts the attempts that run at once.
+type boundedRunner struct {
+	runner.Runner
+	running, most atomic.Int32
+}
+
+func (r *boundedRunner) Attempt(ctx context.Context, req runner.Request, hooks runner.Hooks) runner.Result {
+	if n := r.running.Add(1); n > r.most.Load() {
+		r.most.Store(n)
+	}
+	defer r.running.Add(-1)
+	runtime.Gosched()
+	return r.Runner.Attempt(ctx, req, hooks)
+}
+
+func TestParallelIsBounded(t *testing.T) {
+	t.Parallel()
+	var tasks []string
+	for _, id := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		tasks = append(tasks, task(id))
+	}
+	c := testConfig()
+	c.Parallel = 3
+	b := newFixture(t, mustPlan(t, planText(tasks...)), c)
+	bounded := &boundedRunner{Runner: b.Runner}
+	b.Runner = bounded
+	if end := b.run(t); end.Status != "complete" || bounded.most.Load() > 3 {
+		t.Fatalf("ended as %+v, %d attempts at once with -j 3", end, bounded.most.Load())
+	}
+	for _, s := range of[event.AttemptStarted](b.journal) {
+		if s.Slot < 0 || s.Slot > 2 {
+			t.Fatalf("slot %d with -j 3", s.Slot)
+		}
 	}
 }
 
