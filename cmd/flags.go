@@ -101,7 +101,7 @@ func flagErrorText(c *cobra.Command, err error) string {
 		if known.Lookup("agent") != nil { // it has settings
 			known = otherSettings(&runOptions{})
 			known.AddFlagSet(c.Flags())
-			if isOther(unknown.GetSpecifiedName()) {
+			if isOther(unknown.GetSpecifiedName(), nil) {
 				return name + " is a setting without a flag: give " + variable(unknown.GetSpecifiedName()) +
 					" for one command, or for new runs a line of a settings file (wavex config --help)"
 			}

@@ -263,7 +263,7 @@ func (r *invocation) configure(old *event.Config, dir string) (err error) {
 	once := !r.config.Attended && o.origins["mode"].loopsOff && !o.forced("mode") && !o.forced("max-retries")
 	set(once, &r.config.MaxRetries, 0)
 	set(once, &r.config.ForceRetries, true)
-	if err == nil && o.shareList {
+	if err == nil && o.shareList && (old == nil || o.forced("share-task-list")) {
 		err = r.resolveSharedList()
 	}
 	if err != nil || o.resuming { // retry has found its tasks in the plan of the run, which may have more

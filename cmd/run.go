@@ -267,7 +267,9 @@ func otherSettings(o *runOptions) *pflag.FlagSet {
 }
 
 // isOther reports whether a setting has no flag.
-func isOther(name string) bool { return otherSettings(&runOptions{}).Lookup(name) != nil }
+func isOther(name string, fleet Fleet) bool {
+	return otherSettings(&runOptions{fleet: fleet}).Lookup(name) != nil
+}
 
 // policySettings adds the settings of a policy on tool calls.
 func policySettings(c *cobra.Command, to *event.Policy) {

@@ -109,7 +109,7 @@ func openCaches(o *runOptions, s *event.Sandbox) error {
 			dir = filepath.Join(home, rest)
 		}
 		abs, err := filepath.Abs(dir)
-		if info, serr := os.Stat(abs); err != nil || serr != nil || !info.IsDir() {
+		if info, serr := os.Stat(abs); dir == "" || err != nil || serr != nil || !info.IsDir() {
 			return usage("%s: %s is no directory; make it first", o.named("sandbox-cache"), dir)
 		}
 		caches[i] = abs

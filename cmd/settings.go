@@ -51,6 +51,7 @@ type origin struct {
 // settings gives the flags of a command their values of the environment and of the settings files.
 type settings struct {
 	flags   *pflag.FlagSet
+	fleet   Fleet
 	known   func() *pflag.FlagSet // flags of all commands that run a plan
 	origins map[string]origin     // of the flags with a value of the environment, of a file or of a request
 	read    []string              // the files that were read, by their sources
@@ -66,7 +67,7 @@ func runSettings(c *cobra.Command, o *runOptions) (*settings, error) {
 
 // newSettings applies the environment to flags.
 func newSettings(flags *pflag.FlagSet, fleet Fleet) (*settings, error) {
-	s := &settings{flags: flags, origins: map[string]origin{},
+	s := &settings{flags: flags, fleet: fleet, origins: map[string]origin{},
 		known: sync.OnceValue(func() *pflag.FlagSet { return settingFlags(fleet) })}
 	return s, s.applyEnvironment()
 }
@@ -102,7 +103,7 @@ func (s *settings) given(flag string) bool {
 func (s *settings) named(flag string) string {
 	switch from := s.origins[flag]; from.source {
 	case "":
-		if isOther(flag) {
+		if isOther(flag, s.fleet) {
 			return flag
 		}
 		return "--" + flag
@@ -168,14 +169,15 @@ func (s *settings) applyEnvironment() error {
 		if (flag == "claude" || flag == "webhook") && os.Getenv(from.at) == "" {
 			from.at = "WAVEX_" + strings.ToUpper(flag)
 		}
-		value := strings.TrimRight(os.Getenv(from.at), "\n")
-		if _, list := s.flags.Lookup(flag).Value.(pflag.SliceValue); list && value != "" {
-			return from, strings.Split(value, "\n")
+		value := os.Getenv(from.at)
+		_, list := s.flags.Lookup(flag).Value.(pflag.SliceValue)
+		switch {
+		case value == "":
+			return origin{}, nil
+		case list && classOf(flag) != once:
+			return from, strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == '\r' })
 		}
-		if value != "" {
-			return from, []string{value}
-		}
-		return origin{}, nil
+		return from, []string{value}
 	})
 }
 

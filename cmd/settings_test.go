@@ -157,7 +157,7 @@ func TestSettingsOfAResume(t *testing.T) {
 		!reflect.DeepEqual(c.Sandbox, old.Sandbox) {
 		t.Errorf("a resume with lists: %+v, %+v, %v", c.Policy, c.Sandbox, err)
 	}
-	t.Setenv("WAVEX_OPT_POLICY_DENY", "x\ny z\n")
+	t.Setenv("WAVEX_OPT_POLICY_DENY", "\nx\r\n\ny z\n")
 	if c, err = s.resumed(t, &old); err != nil || !slices.Equal(c.Policy.Deny, []string{"x", "y z"}) ||
 		len(c.Policy.Ask) != 1 || !slices.Equal(c.Policy.Force, []string{"deny"}) {
 		t.Errorf("a resume with a list of a variable: %+v, %v", c.Policy, err)

@@ -148,7 +148,7 @@ func (s *settingsFile) flag(key source.Token, under string) (*pflag.Flag, error)
 // wayOut says where a value may stand that a project must not have.
 func wayOut(flag string) string {
 	how := "--" + flag
-	set(isOther(flag), &how, variable(flag))
+	set(isOther(flag, nil), &how, variable(flag))
 	return "give it as " + how + ", or in " + cmp.Or(userSettings(), "your own settings")
 }
 

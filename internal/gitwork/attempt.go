@@ -79,6 +79,9 @@ func (m *Manager) enterTree(ctx context.Context, req *runner.Request, hooks *run
 	}
 	mapped := *req
 	return func(res *runner.Result) {
+		if res.Outcome == "" { // a panic: a process may still work in the worktree
+			return
+		}
 		m.slots.emptyDir(asked.Slot)
 		done := ""
 		if res.Outcome == runner.Done {
@@ -118,7 +121,7 @@ func (m *Manager) attemptTree(ctx context.Context, req *runner.Request) (t *tree
 		err = m.mapRequest(t, req)
 	}
 	if err != nil {
-		_ = m.releaseTree(t, "") // it is empty
+		_ = m.releaseTree(t, "") // the first error counts
 	}
 	return t, kept, err
 }
