@@ -179,7 +179,7 @@ func (s sizes) count(t *testing.T, root string, files []string) {
 	s[imports] = 0
 	for _, p := range loadProduction(t) {
 		for path := range p.Imports {
-			if strings.HasPrefix(path, "wavex/") {
+			if strings.HasPrefix(path, "wavex/") && !strings.HasPrefix(p.PkgPath, "wavex/fleet") {
 				s[imports]++
 			}
 		}
