@@ -30,7 +30,7 @@ webhooks are shortened. docs/settings.md tells more.
 Exit status: 0 printed, 2 a settings file, a variable or the plan is wrong.
 
 These settings have no flag:
-` + strings.ReplaceAll(strings.TrimSuffix(otherSettings(&runOptions{fleet: std.Fleet, want: flagDefaults()}).
+` + strings.ReplaceAll(strings.TrimSuffix(newRunOptions(std.Fleet).otherSettings().
 			FlagUsagesWrapped(helpWidth), "\n"), "      --", "        "),
 		Example: "  wavex config\n  wavex config plan.json --output json",
 		Args:    optionalArg("a plan file"),
@@ -46,8 +46,8 @@ These settings have no flag:
 	return c
 }
 
-// setting is a line of wavex config.
-type setting struct {
+// shownSetting is a line of wavex config.
+type shownSetting struct {
 	Name   string `json:"name"`
 	Value  any    `json:"value"`
 	Source string `json:"source"`
@@ -56,7 +56,7 @@ type setting struct {
 }
 
 // listSettings returns the settings in the current directory, or in the project of a plan if planPath is not "".
-func listSettings(known *pflag.FlagSet, planPath string) ([]setting, error) {
+func listSettings(known *pflag.FlagSet, planPath string) ([]shownSetting, error) {
 	dir, err := projectDir("")
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func listSettings(known *pflag.FlagSet, planPath string) ([]setting, error) {
 	if err := cmp.Or(all.applyEnvironment(), all.readUser(), all.readProject(dir)); err != nil {
 		return nil, err
 	}
-	var list []setting
+	var list []shownSetting
 	for _, name := range settingKeys(known) {
 		f := known.Lookup(name)
 		from, there := all.origins[name]
@@ -87,7 +87,7 @@ func listSettings(known *pflag.FlagSet, planPath string) ([]setting, error) {
 		if planned[name] != "" && from.source != fromEnvironment {
 			from, text = origin{source: fromPlan, at: planPath}, planned[name]
 		}
-		s := setting{Name: name, Source: from.source, At: from.at, Value: text, text: text}
+		s := shownSetting{Name: name, Source: from.source, At: from.at, Value: text, text: text}
 		switch values, ok := f.Value.(pflag.SliceValue); {
 		case ok && from.source == fromPlan:
 			s.Value = strings.Split(text, ", ")
@@ -120,7 +120,7 @@ func shownValues(name string, values []string) []string {
 	return shown
 }
 
-func printSettings(list []setting, output string, std Stdio) error {
+func printSettings(list []shownSetting, output string, std Stdio) error {
 	if output == "json" {
 		return json.NewEncoder(std.Out).Encode(map[string]any{"v": 1, "settings": list})
 	}

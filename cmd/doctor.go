@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"wavex/budget"
 	"wavex/internal/agent"
@@ -37,7 +36,7 @@ type doctorOptions struct {
 }
 
 func newDoctor(std Stdio) *cobra.Command {
-	o := doctorOptions{run: &runOptions{fleet: std.Fleet, want: flagDefaults()}}
+	o := doctorOptions{run: newRunOptions(std.Fleet)}
 	ofRun := &cobra.Command{}
 	runFlags(ofRun, o.run)
 	c := &cobra.Command{
@@ -78,10 +77,12 @@ settings are wrong, 5 a person must put something right.`,
 	f.BoolVar(&o.probe, "probe", false,
 		"test the CLI's behaviour that wavex relies on, and ask the model one question, which costs money")
 	outputFlag(c, &o.output)
-	shared := &cobra.Command{}
-	workersFlags(shared, std.Fleet, &event.Workers{})
 	f.AddFlag(ofRun.Flags().Lookup("parallel"))
-	shared.Flags().VisitAll(func(s *pflag.Flag) { f.AddFlag(ofRun.Flags().Lookup(s.Name)) })
+	for _, row := range workersTable(&event.Workers{}) {
+		if s := ofRun.Flags().Lookup(row.name); s != nil {
+			f.AddFlag(s)
+		}
+	}
 	return c
 }
 

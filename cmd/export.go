@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -43,7 +42,7 @@ Exit status: 0 written, 2 the plan has mistakes.`,
 	return c
 }
 
-// check refuses options that do not go together, and formats of earlier versions.
+// check refuses options that do not go together.
 func (o exportOptions) check() error {
 	switch {
 	case o.list != "" && (o.format != "" || o.to != ""):
@@ -51,7 +50,7 @@ func (o exportOptions) check() error {
 	case o.list != "" || o.format == "state-md":
 		return nil
 	case o.format != "":
-		return cmp.Or(wasRemoved("--format "+o.format), usage("%q is not a format; the format is state-md", o.format))
+		return usage("%q is not a format; the format is state-md", o.format)
 	}
 	return usage("say what to write: --format state-md (the state of the run) or --task-list NAME (the plan)")
 }

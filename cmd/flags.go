@@ -25,8 +25,13 @@ func choiceFlag[T ~string](c *cobra.Command, to *T, name string, def T, choices 
 
 // choicesFlag adds a flag that takes words.
 func choicesFlag(c *cobra.Command, v *value, name, help string) {
-	c.Flags().Var(v, name, help+": "+strings.Join(v.choices, ", "))
-	_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(v.choices, cobra.ShellCompDirectiveNoFileComp))
+	completeChoices(c, c.Flags().VarPF(v, name, "", help), v)
+}
+
+// completeChoices lets the help and the completion of a flag name the choices.
+func completeChoices(c *cobra.Command, f *pflag.Flag, v *value) {
+	f.Usage += ": " + strings.Join(v.choices, ", ")
+	_ = c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(v.choices, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // helpGroups lists the groups of flags in the help of a command with many flags, in their order.
@@ -94,14 +99,15 @@ func flagErrorText(c *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 		name := "--" + unknown.GetSpecifiedName()
-		if gone := wasRemoved(name); gone != nil {
-			return gone.Error()
+		if s := findSetting(unknown.GetSpecifiedName(), nil); s.fleet || s.name == "workers" {
+			return name + " is not known here: it is a flag of runs on workers, which the whole wavex has " +
+				"(fleet/docs/workers.md)"
 		}
 		known := c.Flags()
 		if known.Lookup("agent") != nil { // it has settings
-			known = otherSettings(&runOptions{})
+			known = newRunOptions(nil).otherSettings()
 			known.AddFlagSet(c.Flags())
-			if isOther(unknown.GetSpecifiedName(), nil) {
+			if flagName(unknown.GetSpecifiedName(), nil) != name {
 				return name + " is a setting without a flag: give " + variable(unknown.GetSpecifiedName()) +
 					" for one command, or for new runs a line of a settings file (wavex config --help)"
 			}
@@ -128,44 +134,6 @@ func flagErrorText(c *cobra.Command, err error) string {
 		return strings.TrimSuffix(err.Error(), number.Error()) + "it takes a number"
 	}
 	return err.Error()
-}
-
-// removed maps names of earlier versions to their replacements.
-var removed = map[string]string{
-	"--max-rounds":        "give --max-fix-rounds",
-	"--if-unfinished":     "an unfinished run goes on; --fresh starts over",
-	"--params":            "give --set @FILE",
-	"--workers":           inFleet,
-	"--counsel-block":     "a profile of an expert's name in .loop/experts replaces the expert (docs/counsel.md)",
-	"--interactive":       "give --mode interactive",
-	"--resume":            "give: wavex resume PLAN",
-	"--auto-learn":        "give wavex learn --accept all after the run",
-	"--ci":                "GITHUB_ACTIONS=true in the environment asks for annotations; unset it for none",
-	"--format phase-md":   exportInstead,
-	"--format phase-json": exportInstead,
-	"--git":               inFleet,
-	"--heartbeat":         inFleet,
-	"--insecure":          inFleet,
-	"--key-file":          inFleet,
-	"--queue-wait":        inFleet,
-	"--same-version":      inFleet,
-	"--tls-ca":            inFleet,
-	"--tls-cert":          inFleet,
-	"--tls-key":           inFleet,
-}
-
-const inFleet = "it is a flag of runs on workers, which the whole wavex has (fleet/docs/workers.md)"
-
-const exportInstead = "pass the plan itself on (wavex import writes any plan as one of wavex), " +
-	"or write the state of its run with --format state-md"
-
-// wasRemoved returns the error about a name of an earlier version, or nil.
-func wasRemoved(name string) error {
-	instead, there := removed[name]
-	if instead == inFleet {
-		return usage("%s is not known here: %s", name, instead)
-	}
-	return usageIf(there, "%s was removed: %s", name, instead)
 }
 
 // similarFlag returns the flag that the user probably meant, or "" if no flag is similar.

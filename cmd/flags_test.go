@@ -1,51 +1,13 @@
 package cmd
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"wavex/internal/testrepo"
 )
-
-// A removed name is in no command, gives the same error in each, and what replaces it is there.
-func TestRemovedNames(t *testing.T) {
-	t.Parallel()
-	flags := map[string]bool{}
-	root := Root(Stdio{})
-	each(root, func(c *cobra.Command) {
-		c.Flags().VisitAll(func(f *pflag.Flag) { flags["--"+f.Name] = true })
-	})
-	for name, instead := range removed {
-		if flags[name] {
-			t.Errorf("%s is there", name)
-		}
-		for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(instead, -1) {
-			if !flags[flag] {
-				t.Errorf("%s: there is no %s", name, flag)
-			}
-		}
-		if strings.Contains(name, " ") { // a value, which its command knows
-			continue
-		}
-		each(root, func(c *cobra.Command) {
-			if c.DisableFlagParsing {
-				return
-			}
-			err := c.ParseFlags([]string{name + "=1"})
-			says := name + " was removed: " + instead
-			if instead == inFleet {
-				says = name + " is not known here: " + instead
-			}
-			if err == nil || !strings.Contains(flagErrorText(c, err), says) {
-				t.Errorf("%s %s: %v", c.CommandPath(), name, err)
-			}
-		})
-	}
-}
 
 // each calls do for each command below c.
 func each(c *cobra.Command, do func(*cobra.Command)) {

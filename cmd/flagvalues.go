@@ -3,12 +3,16 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"wavex/budget"
+	"wavex/internal/plan"
 )
 
 // This file has the types of flags that refuse wrong values. Binding a flag to a field leaves the field as it is.
@@ -20,6 +24,8 @@ type value struct {
 	choices []string
 	get     func() string
 	set     func(string) bool
+	to      any               // the pointer to the field
+	copy    func(from *value) // stores the value of another one of its setting
 }
 
 func (v *value) Type() string { return v.kind }
@@ -47,7 +53,27 @@ func parsed[T any](to *T, kind, takes string, parse func(string) (T, bool)) *val
 			*to = v
 		}
 		return ok
-	}}
+	}, to: to, copy: func(from *value) { *to = *from.to.(*T) }}
+}
+
+// text takes any text.
+func text(to *string) *value {
+	return parsed(to, "string", "a text", func(s string) (string, bool) { return s, true })
+}
+
+// truth takes true or false.
+func truth(to *bool) *value {
+	return parsed(to, "bool", "true or false", func(s string) (bool, bool) {
+		is, err := strconv.ParseBool(s)
+		return is, err == nil
+	})
+}
+
+// list takes texts: the first replaces those of the field, the others are added.
+func list(to *[]string) pflag.Value {
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.StringArrayVar(to, "list", *to, "")
+	return f.Lookup("list").Value
 }
 
 // choice takes one of the words.
@@ -61,13 +87,9 @@ func choice[T ~string](to *T, words ...string) *value {
 
 // onOff takes on or off.
 func onOff(to *bool) *value {
-	word := map[bool]string{true: "on", false: "off"}
-	v := choice(new(string), "on", "off")
-	v.get = func() string { return word[*to] }
-	v.set = func(s string) bool {
-		*to = s == "on" || *to && s != "off"
-		return s == word[*to]
-	}
+	v := parsed(to, "word", "one of on, off", func(s string) (bool, bool) { return s == "on", s == "on" || s == "off" })
+	v.choices = []string{"on", "off"}
+	v.get = func() string { return map[bool]string{true: "on", false: "off"}[*to] }
 	return v
 }
 
@@ -102,26 +124,56 @@ func duration(to *time.Duration, least time.Duration, like string) *value {
 	})
 }
 
-// limit takes a number from least, +N for N more than the field has, or a word for no limit, which sets the field to 0
-// and none, unless that is nil, to true.
+// limit takes a number from least, +N for N more than the field of the run has, or a word for no limit, which sets the
+// field to 0 and none, unless that is nil, to true.
 func limit[T int | int64 | budget.USD](to *T, none *bool, takes string, least T,
 	parse func(string) (T, error)) *value {
 	text := ""
-	return &value{kind: "string", takes: takes, get: func() string { return text }, set: func(s string) bool {
-		more, plus := strings.CutPrefix(s, "+")
-		n, err := parse(more)
-		lifted := s == "none" || s == "unlimited"
+	v := parsed(to, "string", takes, func(s string) (T, bool) {
+		n, err := parse(strings.TrimPrefix(s, "+"))
+		lifted := isLifted(s)
 		if !lifted && (err != nil || n < least) {
-			return false
+			return 0, false
 		}
-		if text = s; lifted {
-			n = 0
-		} else if plus {
-			n += *to
-		}
-		if *to = n; none != nil {
+		text = s
+		set(lifted, &n, 0)
+		if none != nil {
 			*none = lifted
 		}
-		return true
-	}}
+		return n, true
+	})
+	v.get = func() string { return text }
+	v.copy = func(from *value) {
+		if n := *from.to.(*T); strings.HasPrefix(from.get(), "+") {
+			*to += n
+		} else {
+			*to = n
+		}
+		if none != nil {
+			*none = isLifted(from.get())
+		}
+	}
+	return v
+}
+
+// isLifted reports whether a limit is a word for none.
+func isLifted(limit string) bool { return limit == "none" || limit == "unlimited" }
+
+// planText returns a value of a plan for people, or "" if the plan has none.
+func planText(v any) string {
+	of := reflect.ValueOf(v)
+	if of.IsZero() {
+		return ""
+	}
+	switch v := reflect.Indirect(of).Interface().(type) {
+	case budget.USD:
+		if v == plan.NoLimit {
+			return "none"
+		}
+		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
+	case []string:
+		return strings.Join(v, ", ")
+	default:
+		return fmt.Sprint(v)
+	}
 }

@@ -22,9 +22,8 @@ import (
 
 // Fleet is the part of the whole wavex that the core lacks: workers and traces.
 type Fleet interface {
-	// Extend adds the commands of the fleet to the root, for which w is nil, and to another command the flags of a run on
-	// workers, except --workers.
-	Extend(c *cobra.Command, std Stdio, w *event.Workers)
+	// Extend adds the commands of the fleet to the root.
+	Extend(root *cobra.Command, std Stdio)
 	// Connect looks whether a run can be made on workers, connects with them, and completes the configuration of the run.
 	// It reports the same as checks: mistakes of the plan with the name "plan". A run without an engine needs no check.
 	Connect(ctx context.Context, r FleetRun) (run.Fleet, []doctor.Check, error)
@@ -123,17 +122,15 @@ func UserSettings(c *cobra.Command, std Stdio) (named func(flag string) string, 
 	return s.named, err
 }
 
-// workersFlags adds the flags of a run on workers, which only the whole wavex has.
-func workersFlags(c *cobra.Command, fleet Fleet, to *event.Workers) {
-	if fleet != nil {
-		workersFlag(c, to)
-		fleet.Extend(c, Stdio{}, to)
+// WorkersFlags adds the flags of a run on workers that keep accepts to c, and returns their values.
+func WorkersFlags(c *cobra.Command, keep func(name string) bool) *event.Workers {
+	var w event.Workers
+	for _, row := range workersTable(&w) {
+		if keep(row.name) {
+			bindSettings(c, []setting{row}, row.name)
+		}
 	}
-}
-
-func workersFlag(c *cobra.Command, to *event.Workers) {
-	c.Flags().StringVar(&to.Engine, "workers", to.Engine,
-		"make the attempts on the workers of this engine: temporal://HOST:PORT/NAMESPACE (in the whole wavex only)")
+	return &w
 }
 
 // withoutCLI says why a run on workers needs no CLI here; "" if it needs one, or may need one.

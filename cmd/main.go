@@ -115,7 +115,7 @@ func addCommands(root *cobra.Command, std Stdio, only string) {
 	for _, g := range commandGroups() {
 		if g.title == noFleet {
 			if std.Fleet != nil {
-				std.Fleet.Extend(root, std, nil)
+				std.Fleet.Extend(root, std)
 				continue
 			}
 			g.title = ""

@@ -131,7 +131,7 @@ func (q *requestCommand) resolveConfig() error {
 	if q.progress != nil { // its limits are on record
 		given = q.run.forced
 	}
-	q.run.apply(&c, given)
+	q.run.apply(&c, func(s setting) bool { return given(s.name) })
 	q.config.Limits, q.config.BudgetGiven = c.Limits, q.config.BudgetGiven || given("budget")
 	return nil
 }

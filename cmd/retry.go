@@ -12,7 +12,8 @@ import (
 )
 
 func newRetry(std Stdio) *cobra.Command {
-	o := &runOptions{fleet: std.Fleet, want: flagDefaults(), resuming: true}
+	o := newRunOptions(std.Fleet)
+	o.resuming = true
 	c := &cobra.Command{
 		Use:   "retry TASK...",
 		Short: "Give failed tasks of the unfinished run another chance",

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"wavex/budget"
@@ -49,8 +48,8 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 	given := func(flag string) bool { // a resumed run keeps its values, and a plan counts before settings files
 		return o.forced(flag) || old == nil && planned[flag] == "" && o.given(flag)
 	}
-	o.apply(&c, func(flag string) bool {
-		return given(flag) && (flag != "isolation" || old == nil) // a run keeps its working directory mode
+	o.apply(&c, func(s setting) bool {
+		return given(s.name) && (s.name != "isolation" || old == nil) // a run keeps its working directory mode
 	})
 	if c.Workers.Engine == "" { // else the fleet completes the configuration
 		c.Parallel = cmp.Or(c.Parallel, defaultParallel(c.Agent))
@@ -157,26 +156,21 @@ func checkPatterns(o *runOptions, p *plan.Plan, c event.Policy) error {
 	return nil
 }
 
-// apply sets the fields of c to the values of the flags that take accepts.
-func (o *runOptions) apply(c *event.Config, take func(flag string) bool) {
-	to, cmd := runOptions{fleet: o.fleet, want: *c}, &cobra.Command{}
-	runFlags(cmd, &to)
-	cmd.Flags().AddFlagSet(otherSettings(&to))
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		from := o.flags.Lookup(f.Name)
-		if from == nil || !take(f.Name) {
-			return
+// apply sets the fields of c to the values of the settings that take accepts.
+func (o *runOptions) apply(c *event.Config, take func(setting) bool) {
+	to := runOptions{want: *c}
+	for _, row := range to.table(&plan.Plan{}) {
+		i := slices.IndexFunc(o.rows, func(s setting) bool { return s.name == row.name })
+		if i < 0 || !take(o.rows[i]) {
+			continue
 		}
-		// Valid there, so valid here.
-		switch to := f.Value.(type) {
-		case pflag.SliceValue:
-			_ = to.Replace(from.Value.(pflag.SliceValue).GetSlice())
+		switch to := row.value.(type) {
 		case *value:
-			_ = to.Set(from.Value.(*value).get())
-		default:
-			_ = to.Set(from.Value.String())
+			to.copy(o.rows[i].value.(*value))
+		case pflag.SliceValue:
+			_ = to.Replace(o.rows[i].value.(pflag.SliceValue).GetSlice()) // valid there, so valid here
 		}
-	})
+	}
 	*c = to.want
 }
 
@@ -192,7 +186,7 @@ func (o *runOptions) checkIncrements(old *event.Config) error {
 	}{
 		{"budget", l.NoUSD}, {"max-iterations", l.NoIterations}, {"max-tokens", l.Tokens == 0}, {"wave-budget", l.Wave == 0},
 	} {
-		text := o.flags.Lookup(limit.flag).Value.(*value).get()
+		text := o.flags.Lookup(limit.flag).Value.String()
 		if limit.none && o.forced(limit.flag) && strings.HasPrefix(text, "+") {
 			return usage("%s: the run has no such limit that %s could raise; name the limit itself", o.named(limit.flag), text)
 		}
@@ -204,46 +198,20 @@ func (o *runOptions) checkIncrements(old *event.Config) error {
 // the run's, and has warned of --isolation.
 func (o *runOptions) forgetUsed() {
 	o.flags.VisitAll(func(f *pflag.Flag) {
-		if v, ok := f.Value.(*value); ok && strings.HasPrefix(v.get(), "+") || f.Name == "isolation" {
+		if strings.HasPrefix(f.Value.String(), "+") || f.Name == "isolation" {
 			f.Changed = false
 			delete(o.origins, f.Name)
 		}
 	})
 }
 
-// planSettings returns the values that a plan itself gives to flags, as text.
+// planSettings returns the values that a plan itself gives to settings, as text.
 func planSettings(p *plan.Plan) map[string]string {
-	v := map[string]string{"schedule": p.Schedule, "isolation": p.Isolation, "deliver": p.Deliver,
-		"retry-session": p.Defaults.RetrySession, "policy-edits": p.Defaults.PolicyEdits,
-		"policy-deny": strings.Join(p.Defaults.PolicyDeny, ", "), "policy-ask": strings.Join(p.Defaults.PolicyAsk, ", ")}
-	if d := p.Defaults.PolicyAskTimeout; d > 0 {
-		v["policy-ask-timeout"] = d.String()
-	}
-	for name, n := range map[string]*int{"policy-repeat": p.Defaults.PolicyRepeat, "max-retries": p.Defaults.MaxRetries,
-		"max-iterations": p.Budget.Iterations} {
-		if n != nil {
-			v[name] = strconv.Itoa(*n)
+	v := map[string]string{}
+	for _, row := range (&runOptions{}).table(p) {
+		if row.plan != nil {
+			v[row.name] = planText(row.plan)
 		}
-	}
-	if n := p.Budget.Iterations; n != nil && *n == plan.NoIterations {
-		v["max-iterations"] = "unlimited"
-	}
-	dollars := func(d budget.USD) string { return strconv.FormatFloat(d.Float(), 'f', -1, 64) }
-	switch usd := p.Budget.USD; {
-	case usd == nil:
-	case *usd == plan.NoLimit:
-		v["budget"] = "none"
-	default:
-		v["budget"] = dollars(*usd)
-	}
-	if p.Budget.Wave > 0 {
-		v["wave-budget"] = dollars(p.Budget.Wave)
-	}
-	if p.Budget.WallClock > 0 {
-		v["wall-clock"] = p.Budget.WallClock.String()
-	}
-	if p.Parallel > 0 {
-		v["parallel"] = strconv.Itoa(p.Parallel)
 	}
 	return v
 }

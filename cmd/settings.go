@@ -55,14 +55,25 @@ type settings struct {
 	known   func() *pflag.FlagSet // flags of all commands that run a plan
 	origins map[string]origin     // of the flags with a value of the environment, of a file or of a request
 	read    []string              // the files that were read, by their sources
-	told    []setting             // values of the project's file that a person should know
+	told    []shownSetting        // values of the project's file that a person should know
 }
 
 // runSettings returns the settings of a command that runs a plan: its flags, and those without a flag.
 func runSettings(c *cobra.Command, o *runOptions) (*settings, error) {
-	all := otherSettings(o)
+	all := o.otherSettings()
 	all.AddFlagSet(c.Flags())
 	return newSettings(all, o.fleet)
+}
+
+// otherSettings returns the settings without a flag.
+func (o *runOptions) otherSettings() *pflag.FlagSet {
+	c := &cobra.Command{}
+	for _, row := range o.rows {
+		if row.group == "" {
+			bindSettings(c, o.rows, row.name)
+		}
+	}
+	return c.Flags()
 }
 
 // newSettings applies the environment to flags.
@@ -103,10 +114,7 @@ func (s *settings) given(flag string) bool {
 func (s *settings) named(flag string) string {
 	switch from := s.origins[flag]; from.source {
 	case "":
-		if isOther(flag, s.fleet) {
-			return flag
-		}
-		return "--" + flag
+		return flagName(flag, s.fleet)
 	case fromEnvironment:
 		return from.at
 	default:
@@ -129,7 +137,7 @@ func (s *settings) tell(planned map[string]string, to io.Writer) {
 
 // settingFlags returns the flags of all commands that run a plan, and the settings without a flag.
 func settingFlags(fleet Fleet) *pflag.FlagSet {
-	all := otherSettings(&runOptions{fleet: fleet, want: flagDefaults()})
+	all := newRunOptions(fleet).otherSettings()
 	for _, c := range Root(Stdio{Fleet: fleet}).Commands() {
 		if f := c.Flags().Lookup("all"); f != nil && f.Hidden {
 			c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -152,11 +160,8 @@ func (s *settings) applyEnvironment() error {
 		switch {
 		case !ours || value == "" || s.known().Lookup(flag) != nil && name == variable(flag):
 			continue
-		case removed["--"+flag] == inFleet:
+		case findSetting(flag, nil).fleet:
 			continue // the whole wavex has the same settings
-		}
-		if gone := wasRemoved("--" + flag); gone != nil {
-			return usage("%s: %s", name, gone)
 		}
 		hint := ""
 		if near := similarFlag(s.known(), flag); near != "" {
@@ -237,7 +242,7 @@ func (s *settings) apply(find func(flag string) (origin, []string)) error {
 			first = usage("%s %s", s.named(f.Name), err)
 		}
 		if from.source == fromProject && classOf(f.Name) == told && f.Value.String() != before {
-			s.told = append(s.told, setting{Name: f.Name, At: from.at, text: strings.Join(values, ", ")})
+			s.told = append(s.told, shownSetting{Name: f.Name, At: from.at, text: strings.Join(values, ", ")})
 		}
 	})
 	return first

@@ -47,7 +47,7 @@ func (s *settingsTest) flags(t *testing.T) (*runOptions, error) {
 		testrepo.Must(t, os.MkdirAll(filepath.Dir(userSettings()), 0o755))
 		testrepo.Must(t, os.WriteFile(userSettings(), []byte(s.user), 0o644))
 	}
-	o := &runOptions{want: flagDefaults()}
+	o := newRunOptions(nil)
 	root, c := &cobra.Command{Use: "wavex"}, &cobra.Command{Use: "run"}
 	root.AddCommand(c, newStart(Stdio{}), newVerify(Stdio{}), newRun(Stdio{}))
 	runFlags(c, o)
@@ -188,8 +188,8 @@ func TestSettingsOfAResume(t *testing.T) {
 func TestSourcesOfEachSetting(t *testing.T) {
 	known := settingFlags(nil)
 	c := &cobra.Command{}
-	runFlags(c, &runOptions{want: flagDefaults()})
-	others := otherSettings(&runOptions{want: flagDefaults()})
+	runFlags(c, newRunOptions(nil))
+	others := newRunOptions(nil).otherSettings()
 	pairs := 0
 	for _, name := range settingKeys(known) {
 		if c.Flags().Lookup(name) == nil && others.Lookup(name) == nil { // of start and verify
@@ -312,11 +312,11 @@ func TestProjectCannotWiden(t *testing.T) {
 // A project's setting that weakens a check or a limit is told with its line, and one of a flag or the plan is not.
 func TestProjectIsTold(t *testing.T) {
 	c := &cobra.Command{}
-	runFlags(c, &runOptions{want: flagDefaults()})
-	others := otherSettings(&runOptions{want: flagDefaults()})
-	for _, name := range strings.Fields(classes[told]) {
-		f := cmp.Or(c.Flags().Lookup(name), others.Lookup(name))
-		if f == nil { // of start and verify
+	runFlags(c, newRunOptions(nil))
+	others := newRunOptions(nil).otherSettings()
+	for _, row := range newRunOptions(nil).rows {
+		name, f := row.name, cmp.Or(c.Flags().Lookup(row.name), others.Lookup(row.name))
+		if row.class != told {
 			continue
 		}
 		value := sampleValues(f)[0]
@@ -354,14 +354,21 @@ func TestEveryFlagHasAClass(t *testing.T) {
 	text, err := os.ReadFile("../docs/settings.md")
 	testrepo.Must(t, err)
 	known, listed := settingFlags(nil), map[string]int{}
-	for class, names := range classes {
-		for _, name := range strings.Fields(names) {
+	for _, class := range []class{free, told, userOnly, once} {
+		names := strings.Fields(classes[class])
+		for _, row := range newRunOptions(nil).rows {
+			if row.class == class {
+				names = append(names, row.name)
+			}
+		}
+		slices.Sort(names)
+		for _, name := range names {
 			listed[name]++
 			if known.Lookup(name) == nil {
 				t.Errorf("--%s of class %s is no flag", name, class)
 			}
 		}
-		row := "| " + string(class) + " | `" + strings.ReplaceAll(names, " ", "`, `") + "` |"
+		row := "| " + string(class) + " | `" + strings.Join(names, "`, `") + "` |"
 		if !strings.Contains(string(text), row) {
 			t.Errorf("docs/settings.md lacks the row %s", row)
 		}
@@ -396,7 +403,6 @@ func TestBrokenSettings(t *testing.T) {
 		{"budget: +10", ":1: budget takes a value, not +10"},
 		{"deliver: mail", ":1: deliver takes"},
 		{"deliver: \"patch\\tx\"", ":1: "},
-		{"interactive: true", ":1: --interactive was removed: "},
 		{"parallel: 2\nparallel: 3", ":2: parallel is set twice"},
 		{"fresh: true", ":1: fresh is a choice for one run; give it as a flag: --fresh"},
 		{"- parallel", ":1: the file has a list"},

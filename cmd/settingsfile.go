@@ -122,16 +122,13 @@ func (s *settingsFile) flag(key source.Token, under string) (*pflag.Flag, error)
 	case under == "loop" && otherKeys[key.Text] == "":
 		return nil, s.refuse(key, "unknown key loop.%s; loop has execute_max_retries, verify_max_iterations, auto_loop",
 			key.Text)
-	case f == nil && removed["--"+name] == inFleet:
+	case f == nil && findSetting(name, nil).fleet:
 		return &pflag.Flag{Name: name}, nil // of no effect; the whole wavex has the same settings
 	case f == nil:
 		for _, word := range planKeys {
 			if strings.Contains(strings.ToLower(name), word) {
 				return nil, s.refuse(key, "%s is no setting: the rights of agents are fields of the plan (docs/plan.md)", name)
 			}
-		}
-		if gone := wasRemoved("--" + name); gone != nil {
-			return nil, s.refuse(key, "%s", gone)
 		}
 		if near := similarFlag(s.known, name); near != "" {
 			return nil, s.refuse(key, "unknown key %s; did you mean %s?", source.Quote(name), near)
@@ -147,8 +144,8 @@ func (s *settingsFile) flag(key source.Token, under string) (*pflag.Flag, error)
 
 // wayOut says where a value may stand that a project must not have.
 func wayOut(flag string) string {
-	how := "--" + flag
-	set(isOther(flag, nil), &how, variable(flag))
+	how := flagName(flag, nil)
+	set(how == flag, &how, variable(flag))
 	return "give it as " + how + ", or in " + cmp.Or(userSettings(), "your own settings")
 }
 
@@ -213,20 +210,15 @@ const (
 	once     class = "one run"   // none: the flag is a choice for one run
 )
 
-// classes lists the flags of each class. docs/settings.md has the same table.
-var classes = map[class]string{
-	free: "ascii fail-fast output plain retry-session schedule status-block workflow",
-	told: "allow-short budget counsel counsel-threshold deliver grace " +
-		"isolation judge max-fix-rounds max-iterations max-retries max-review-rounds max-tokens mode on-signal parallel " +
-		"precheck review shape share-task-list wait-for-reset wall-clock wave-budget",
-	userOnly: "accept-assumptions agent claude no-verify policy-allow policy-ask " +
-		"policy-ask-timeout policy-deny policy-edits policy-repeat prices report scenario sandbox sandbox-cache track " +
-		"trust webhook workers yes",
-	once: "accept-plan fix force fresh gaps only set spec-score task-list",
-}
+// classes lists the flags of each class that are no settings of a run. docs/settings.md has the table of all.
+var classes = map[class]string{free: "workflow", told: "max-fix-rounds shape",
+	once: "fix force fresh gaps only set spec-score task-list"}
 
 // classOf returns the class of a flag, or "" if it has none: then no project may set it.
 func classOf(flag string) class {
+	if row := findSetting(flag, nil); row.name != "" {
+		return row.class
+	}
 	for c, names := range classes {
 		if slices.Contains(strings.Fields(names), flag) {
 			return c

@@ -22,7 +22,7 @@ import (
 )
 
 func newStart(std Stdio) *cobra.Command {
-	o := requestOptions{run: &runOptions{fleet: std.Fleet, want: flagDefaults()}}
+	o := requestOptions{run: newRunOptions(std.Fleet)}
 	c := &cobra.Command{
 		Use:   "start [REQUEST]",
 		Short: "Go from a sentence to a verified result",
@@ -53,7 +53,7 @@ Elsewhere, and with --yes, nothing is ever asked.
 }
 
 func newPlan(std Stdio) *cobra.Command {
-	o := requestOptions{run: &runOptions{fleet: std.Fleet, want: flagDefaults()}, planOnly: true}
+	o := requestOptions{run: newRunOptions(std.Fleet), planOnly: true}
 	c := &cobra.Command{
 		Use:   "plan [REQUEST]",
 		Short: "Make a plan of a request, to read and change",
@@ -82,12 +82,11 @@ or a person must act, 6 paused until a usage limit resets, 130 interrupted.`,
 		},
 	}
 	f := c.Flags()
-	agentFlags(c, o.run)
-	moneyFlags(c, o.run, "dollars for the request and its run, +N more, or none (default: 25)")
+	bindSettings(c, o.run.rows, "agent", "scenario", "sandbox", "budget", "prices", "output", "yes")
+	f.Lookup("budget").Usage = "dollars for the request and its run, +N more, or none (default: 25)"
+	f.Lookup("yes").Usage = "never ask"
 	f.StringVarP(&o.planFile, "to", "o", "plan.json", "plan file to write")
-	f.BoolVar(&o.run.yes, "yes", false, "never ask")
 	f.BoolVar(&o.offline, "offline", false, "only score the request, by a heuristic")
-	choiceFlag(c, &o.run.output, "output", "text", []string{"text", "json"}, "text for people, or NDJSON events on stdout")
 	requestFlags(c, &o)
 	return c
 }

@@ -32,8 +32,8 @@ type verifyOptions struct {
 }
 
 func newVerify(std Stdio) *cobra.Command {
-	o := verifyOptions{rounds: 20,
-		run: &runOptions{fleet: std.Fleet, want: flagDefaults(), resuming: true}}
+	o := verifyOptions{rounds: 20, run: newRunOptions(std.Fleet)}
+	o.run.resuming = true
 	c := &cobra.Command{
 		Use:   "verify [PLAN]",
 		Short: "Make all checks of a plan now, and close the gaps",

@@ -72,27 +72,6 @@ const (
 	defaultHeartbeat = time.Minute
 )
 
-// workersFlags adds the flags of a run on workers, except --workers. Connect checks their values.
-func workersFlags(c *cobra.Command, to *event.Workers) {
-	f := c.Flags()
-	f.StringVar(&to.Git, "git", to.Git,
-		"the git remote between this machine and the workers, by name or `URL` (default: origin)")
-	f.DurationVar(&to.QueueWait, "queue-wait", to.QueueWait, "time for a worker to take an attempt (default: 10m)")
-	f.DurationVar(&to.Heartbeat, "heartbeat", to.Heartbeat, "a worker that is silent for this time is lost (default: 1m)")
-	f.BoolVar(&to.SameVersion, "same-version", to.SameVersion, "refuse workers with another version of wavex")
-	connectionFlags(c, &to.Connection)
-}
-
-// connectionFlags adds the flags of a connection.
-func connectionFlags(c *cobra.Command, to *event.Connection) {
-	f := c.Flags()
-	f.StringVar(&to.KeyFile, "key-file", to.KeyFile, "a `file` of 32 random bytes, the same for the run and its workers")
-	f.BoolVar(&to.Insecure, "insecure", to.Insecure, "reach an engine on another machine without TLS")
-	f.StringVar(&to.TLSCert, "tls-cert", to.TLSCert, "a `file` with the certificate of this client (PEM)")
-	f.StringVar(&to.TLSKey, "tls-key", to.TLSKey, "a `file` with the key of --tls-cert (PEM)")
-	f.StringVar(&to.TLSCA, "tls-ca", to.TLSCA, "a `file` with the authorities of the engine's certificate (PEM)")
-}
-
 // queueWait returns the time for a worker to take an attempt.
 func queueWait(w event.Workers) time.Duration { return cmp.Or(w.QueueWait, defaultQueueWait) }
 

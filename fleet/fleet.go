@@ -27,12 +27,8 @@ import (
 // New returns the workers and traces of the whole wavex.
 func New() cmd.Fleet { return fleet{dialTemporal} }
 
-// Extend adds the commands of workers to the root, or the flags of a run on workers to a command.
-func (f fleet) Extend(c *cobra.Command, std cmd.Stdio, w *event.Workers) {
-	if w != nil {
-		workersFlags(c, w)
-		return
-	}
+// Extend adds the commands of workers to the root.
+func (f fleet) Extend(c *cobra.Command, std cmd.Stdio) {
 	c.AddGroup(&cobra.Group{ID: "Workers", Title: "Workers"})
 	for _, made := range []*cobra.Command{newWorker(f, std), newWorkers(f, std)} {
 		made.GroupID = "Workers"

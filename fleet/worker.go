@@ -47,6 +47,7 @@ type workerOptions struct {
 }
 
 func newWorker(f fleet, std cmd.Stdio) *cobra.Command {
+	var connection *event.Workers
 	o := workerOptions{namespace: "default", name: workerName(), drain: 30 * time.Minute}
 	c := &cobra.Command{
 		Use:   "worker",
@@ -68,6 +69,7 @@ engine cannot be reached, the directory is in use), 130 and 143 stopped.`,
 			"  wavex worker --salvage 20260314-091500-k3fd",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			o.Connection = connection.Connection
 			if err := o.check(c.Flags()); err != nil {
 				return err
 			}
@@ -80,7 +82,9 @@ engine cannot be reached, the directory is in use), 130 and 143 stopped.`,
 	flags := c.Flags()
 	flags.StringVar(&o.connect, "connect", "", "address of the Temporal server, `HOST:PORT`")
 	flags.StringVar(&o.namespace, "namespace", o.namespace, "namespace of the server")
-	connectionFlags(c, &o.Connection)
+	connection = cmd.WorkersFlags(c, func(name string) bool {
+		return name == "key-file" || name == "insecure" || strings.HasPrefix(name, "tls-")
+	})
 	flags.StringArrayVar(&o.allow, "allow-repo", nil,
 		"the `beginning` of git remotes that this worker works for, like git@HOST:TEAM/ (repeatable)")
 	flags.BoolVar(&o.bypass, "allow-bypass", false, "make attempts that bypass permissions, too")

@@ -19,7 +19,7 @@ import (
 )
 
 func newWorkers(f fleet, std cmd.Stdio) *cobra.Command {
-	var w event.Workers
+	var w *event.Workers
 	var output string
 	c := &cobra.Command{
 		Use:   "workers",
@@ -39,11 +39,11 @@ Exit status: 0 listed, 2 usage, 5 the engine cannot be reached.`,
 			if err != nil {
 				return err
 			}
-			return f.list(c.Context(), w, named, output, std)
+			return f.list(c.Context(), *w, named, output, std)
 		},
 	}
-	c.Flags().StringVar(&w.Engine, "workers", "", "the engine: temporal://HOST:PORT/NAMESPACE")
-	workersFlags(c, &w)
+	w = cmd.WorkersFlags(c, func(string) bool { return true })
+	c.Flags().Lookup("workers").Usage = "the engine: temporal://HOST:PORT/NAMESPACE"
 	c.Flags().StringVar(&output, "output", "text", "form of the output: text, json")
 	return c
 }

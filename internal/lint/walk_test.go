@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestWalk follows the value of wavex run --parallel from its flag to the loop and counts the calls. Other commands
-// with the flag join at runPlan or prepare.
+// TestWalk follows the value of wavex run --parallel from the options of its command to the loop and counts the calls.
+// Other commands with the flag join at prepare.
 //
 // A stay is a call that passes the value on, unchanged, to a function that has a use for it: as itself or inside a
 // struct that carries it, as an argument or as the receiver. A function has a use for the value if it reads it, stores
@@ -25,7 +25,7 @@ func TestWalk(t *testing.T) {
 	w := newWalk(t)
 	var todo []types.Object
 	for fn := range w.bodies {
-		if fn.Pkg().Name() == "cmd" && fn.Name() == "newRun" {
+		if fn.Pkg().Name() == "cmd" && fn.Name() == "runPlan" {
 			todo = append(todo, fn)
 		}
 	}
@@ -91,7 +91,7 @@ type walk struct {
 	calls   map[types.Object][]types.Object // that pass the value on, by calling function
 }
 
-// newWalk reads the functions of the program. The only holder is the field that runFlags binds to --parallel.
+// newWalk reads the functions of the program. The only holder is the field of --parallel in the table of settings.
 func newWalk(t *testing.T) *walk {
 	w := &walk{bodies: map[types.Object]body{}, holders: map[types.Object]bool{}, users: map[types.Object]bool{},
 		fresh: map[types.Object]bool{}, calls: map[types.Object][]types.Object{}}
@@ -109,16 +109,18 @@ func newWalk(t *testing.T) *walk {
 	}
 	for fn, b := range w.bodies {
 		for n := range ast.Preorder(b.Body) {
-			c, ok := n.(*ast.CallExpr)
-			if !ok || len(c.Args) < 2 || fn.Name() != "runFlags" {
+			row, ok := n.(*ast.CompositeLit)
+			if !ok || fn.Name() != "workTable" {
 				continue
 			}
-			if name, ok := c.Args[1].(*ast.BasicLit); ok && name.Value == `"parallel"` {
-				at := c.Args[0]
-				if v, ok := at.(*ast.CallExpr); ok { // the flag's value, bound to the field
-					at = v.Args[0]
+			parts := map[string]ast.Expr{}
+			for _, e := range row.Elts {
+				if e, ok := e.(*ast.KeyValueExpr); ok {
+					parts[fmt.Sprint(e.Key)] = e.Value
 				}
-				w.holders[b.object(at)] = true
+			}
+			if name, ok := parts["name"].(*ast.BasicLit); ok && name.Value == `"parallel"` {
+				w.holders[b.object(parts["value"].(*ast.CallExpr).Args[0])] = true
 			}
 		}
 	}
