@@ -34,16 +34,6 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-func TestDefaultIterations(t *testing.T) {
-	t.Parallel()
-	for tasks, want := range map[int]int{0: 10, 1: 10, 3: 10, 4: 25, 8: 25, 9: 50, 25: 50, 26: 52, 100: 200,
-		math.MaxInt / 2: math.MaxInt - 1, math.MaxInt/2 + 1: math.MaxInt, math.MaxInt: math.MaxInt} {
-		if got := DefaultIterations(tasks); got != want {
-			t.Errorf("%d tasks: %d, want %d", tasks, got, want)
-		}
-	}
-}
-
 func TestReserveAndCommit(t *testing.T) {
 	t.Parallel()
 	l := NewLedger(Limits{USD: 10 * Dollar, Iterations: 3})

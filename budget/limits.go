@@ -4,12 +4,8 @@ package budget
 
 import (
 	"fmt"
-	"math"
 	"time"
 )
-
-// DefaultUSD is the budget of a run without a configured one.
-const DefaultUSD = 25 * Dollar
 
 // Limits holds the limits of a run. Callers take them from a flag, the plan or a default. A USD or
 // Iterations of zero is a limit of zero, which admits nothing, unless NoUSD or NoIterations is set.
@@ -31,20 +27,6 @@ func (l Limits) normal() Limits {
 	l.Wall = max(l.Wall, 0)
 	l.Wave = max(l.Wave, 0)
 	return l
-}
-
-// DefaultIterations returns the limit of a run without a configured one: 10 for up to 3 tasks, 25
-// for up to 8, 50 for up to 25, beyond that twice the number of tasks.
-func DefaultIterations(tasks int) int {
-	switch {
-	case tasks <= 3:
-		return 10
-	case tasks <= 8:
-		return 25
-	case tasks > math.MaxInt/2:
-		return math.MaxInt
-	}
-	return max(50, 2*tasks)
 }
 
 // These are the values of LimitError.Limit.

@@ -74,7 +74,7 @@ var may = map[string]struct {
 		"an agent: turns and questions of the CLI; attempts and panels are others' business"},
 	"counsel": {[]string{"budget", "internal/check", "internal/loop", "internal/safefile", "runner",
 		"internal/textfmt"}, "a panel is made of lean calls"},
-	"internal/event": {[]string{"budget", "counsel", "internal/loop", "internal/textfmt", "runner"},
+	"internal/event": {[]string{"budget", "counsel", "internal/loop", "internal/plan", "internal/textfmt", "runner"},
 		"what is on record, in its own form; it decides nothing and knows no state"},
 	"scheduler": {[]string{"budget", "counsel", "dag", "internal/event", "internal/plan", "internal/textfmt", "runner"},
 		"the loop decides; it never starts a process or opens a file itself"},

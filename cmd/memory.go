@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"wavex/internal/plan"
 )
 
 // This file finds out how much memory wavex may use: the free memory of the machine, or less if a
@@ -90,12 +92,11 @@ func readField(root fs.FS, name, word string) (int64, bool) {
 // defaultParallel returns 4, or less if memory does not suffice: a CLI process takes about 200 MB
 // (observed on claude 2.1.330), a tool's command as much again.
 func defaultParallel(agent string) int {
-	const want = 4
 	free := FreeMemory()
 	if agent != "claude" || free <= 0 {
-		return want
+		return plan.DefaultParallel
 	}
-	return int(min(want, max(1, free/MemoryPerAttempt)))
+	return int(min(plan.DefaultParallel, max(1, free/MemoryPerAttempt)))
 }
 
 // MemoryPerAttempt is the memory that one attempt is assumed to need, in bytes.

@@ -17,6 +17,7 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/loop"
+	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/request"
 	"wavex/internal/request/driver"
@@ -104,7 +105,7 @@ func (q *requestCommand) load(ctx context.Context) (finished bool, err error) {
 // resolveConfig builds the request's configuration from the record, the flags and the defaults.
 func (q *requestCommand) resolveConfig() error {
 	c := event.DefaultConfig()
-	c.Limits = budget.Limits{USD: budget.DefaultUSD, NoIterations: true}
+	c.Limits = budget.Limits{USD: plan.DefaultUSD, NoIterations: true}
 	if err := q.checkGivenFlags(); err != nil {
 		return err
 	}

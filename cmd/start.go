@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/forecast"
 	"wavex/internal/plan"
@@ -229,5 +228,5 @@ func (q *requestCommand) runOptionsFor(p *plan.Plan, shape score.Shape) *runOpti
 // does not limit a subscription. An older wavex did not record whether the user has set it.
 func (q *requestCommand) givesBudget() bool {
 	l := q.config.Limits
-	return q.config.BudgetGiven || l.NoUSD || l.USD != budget.DefaultUSD
+	return q.config.BudgetGiven || l.NoUSD || l.USD != plan.DefaultUSD
 }

@@ -151,10 +151,10 @@ func matchingPaths(c policy.Closed) (out []string) {
 func (r *Request) policy(env []string) policy.Rules {
 	rules := policy.Rules{Dir: r.Dir, Root: r.root(), Home: proc.Getenv(env, "HOME"),
 		Edits: cmp.Or(r.Settings.PolicyEdits, policy.EditsWorktree), Deny: r.Settings.PolicyDeny,
-		Ask: r.Settings.PolicyAsk, Allowed: r.Settings.AllowedTools, Repeat: policy.DefaultRepeat, Closed: r.closed(),
+		Ask: r.Settings.PolicyAsk, Allowed: r.Settings.AllowedTools, Repeat: plan.DefaultRepeat, Closed: r.closed(),
 		Temp: commonDirs(env)}
 	if rules.Deny == nil {
-		rules.Deny = policy.DefaultDeny()
+		rules.Deny = plan.DefaultDeny()
 	}
 	if n := r.Settings.PolicyRepeat; n != nil {
 		rules.Repeat = *n

@@ -161,7 +161,7 @@ func TestPolicySettings(t *testing.T) {
 		want     policy.Rules
 	}{
 		{plan.Settings{},
-			policy.Rules{Edits: policy.EditsWorktree, Deny: policy.DefaultDeny(), Repeat: policy.DefaultRepeat}},
+			policy.Rules{Edits: policy.EditsWorktree, Deny: plan.DefaultDeny(), Repeat: plan.DefaultRepeat}},
 		{plan.Settings{PolicyEdits: policy.EditsFiles, PolicyDeny: []string{}, PolicyRepeat: &none,
 			AllowedTools: []string{"x"}}, policy.Rules{Edits: policy.EditsFiles, Deny: []string{}, Allowed: []string{"x"}}},
 	} {

@@ -21,12 +21,6 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// DefaultTimeout and DefaultIdleTimeout are the defaults of an attempt's limits.
-const (
-	DefaultTimeout     = 30 * time.Minute // wall clock of the agent's turn
-	DefaultIdleTimeout = 10 * time.Minute // without any output byte from the agent
-)
-
 // Local makes attempts on this machine with the turns of an Agent. It does not change with use, and
 // its methods are safe for concurrent use.
 type Local struct {
@@ -323,8 +317,8 @@ func (l *Local) PrepareTurn(req Request) (TurnRequest, error) {
 	if req.Output != nil {
 		t.Output = req.Output.Schema
 	}
-	t.Settings.Timeout = cmp.Or(req.Settings.Timeout, DefaultTimeout)
-	t.Settings.IdleTimeout = cmp.Or(req.Settings.IdleTimeout, DefaultIdleTimeout)
+	t.Settings.Timeout = cmp.Or(req.Settings.Timeout, plan.DefaultTimeout)
+	t.Settings.IdleTimeout = cmp.Or(req.Settings.IdleTimeout, plan.DefaultIdleTimeout)
 	if l.Wall != nil && req.Command == "" && req.Turn == nil {
 		t.Closed, t.Open = req.closedPaths(""), []string{req.root()}
 	}

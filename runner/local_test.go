@@ -549,7 +549,7 @@ func TestTurnRequest(t *testing.T) {
 		FullPrompt: "do it again", Session: b.req.Session, Cap: 7, Checks: b.req.Checks,
 		Env: map[string]string{"WAVEX_RUN": b.req.Run, "WAVEX_ATTEMPT": mark, "WAVEX_TASK": "T-001", "WAVEX_SLOT": "2",
 			"WAVEX_PORT_BASE": "20000", "WAVEX_REHEARSE": filepath.Join(b.logs, loop.RehearseFile)},
-		Settings: plan.Settings{MaxTurns: 3, Timeout: runner.DefaultTimeout, IdleTimeout: runner.DefaultIdleTimeout,
+		Settings: plan.Settings{MaxTurns: 3, Timeout: plan.DefaultTimeout, IdleTimeout: plan.DefaultIdleTimeout,
 			PolicyDeny: []string{"curl"}}}
 	if want.Policy = got.Policy; want.Policy.Root != b.dir || len(want.Policy.Closed) == 0 {
 		t.Errorf("the turn's policy is %+v", got.Policy)

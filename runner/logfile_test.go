@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"wavex/internal/loop"
+	"wavex/internal/plan"
 )
 
 // A log file keeps the head and the tail of a long output, in whole lines if they are not too long, and counts the
@@ -206,7 +207,7 @@ func TestFilesOfACommand(t *testing.T) {
 	t.Parallel()
 	a := &attempt{Local: &Local{}, env: os.Environ(),
 		req: Request{Dir: t.TempDir(), LogDir: t.TempDir(), Command: "echo told"}}
-	a.turn.Settings.Timeout = DefaultTimeout
+	a.turn.Settings.Timeout = plan.DefaultTimeout
 	v := a.runCommand(t.Context())
 	text, err := os.ReadFile(filepath.Join(a.req.LogDir, loop.OutputFile))
 	if open := openIn(a.req.LogDir); v.outcome != Done || string(text) != "told\n" || err != nil || open != nil {

@@ -7,14 +7,12 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
+	"wavex/internal/plan"
 	"wavex/runner"
 )
 
 // This file forecasts the cost of the tasks that are left. It decides how many of the tasks that could
 // start the money suffices for, and how much more a run needs that has reached a limit.
-
-// defaultCost is the expected cost of a task if nothing is known about it; neededCost makes a dollar of it.
-const defaultCost = budget.Dollar * 4 / 5
 
 // costs holds the costs of tasks, with their retries and panels, over all runs of the journal.
 type costs struct {
@@ -85,7 +83,7 @@ func (s *State) expectedCost(i int) budget.USD {
 	if p.Command != "" {
 		return 0
 	}
-	cost := cmp.Or(c.done[p.ID], c.models[s.model(i)].value(), p.Estimate.USD, c.all.value(), defaultCost)
+	cost := cmp.Or(c.done[p.ID], c.models[s.model(i)].value(), p.Estimate.USD, c.all.value(), plan.DefaultCost)
 	if s.Tasks[i].Next == nextReason(runner.OverCap) {
 		spent := c.open[p.ID]
 		cost = max(cost-spent, spent/2)
@@ -190,7 +188,7 @@ func (s *State) isLeft(i int) bool {
 // besides them if there are none. Every wave must fit the limit of waves.
 func (s *State) missingMoney(le *budget.LimitError) budget.USD {
 	cost := make([]budget.USD, s.Waves+1) // by wave
-	cost[0] = defaultCost                 // of a job
+	cost[0] = plan.DefaultCost            // of a job
 	for i := range s.Tasks {
 		if s.isLeft(i) {
 			cost[s.Tasks[i].Wave] += s.expectedCost(i)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wavex/budget"
-	"wavex/internal/check"
+	"wavex/internal/plan"
 	"wavex/internal/textfmt"
 	"wavex/runner"
 )
@@ -45,9 +45,9 @@ func (a *attempt) atCap(res runner.Result) runner.Result {
 // runLimit bounds the time of an attempt with its checks. The worker itself keeps the limits of the plan, so the engine
 // needs this one only for a worker that does not.
 func runLimit(req *runner.Request) time.Duration {
-	limit := cmp.Or(req.Settings.Timeout, runner.DefaultTimeout) + 10*time.Minute
+	limit := cmp.Or(req.Settings.Timeout, plan.DefaultTimeout) + 10*time.Minute
 	for _, c := range req.Checks {
-		limit += 2 * cmp.Or(c.Timeout, check.DefaultTimeout) // before and after the turn
+		limit += 2 * cmp.Or(c.Timeout, plan.DefaultTimeLimit) // before and after the turn
 	}
 	return limit
 }

@@ -17,9 +17,6 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// DefaultTimeout is the timeout of a check command without one.
-const DefaultTimeout = 10 * time.Minute
-
 // ErrCheckTimeout is the cause if a check command exceeds its timeout.
 var ErrCheckTimeout = errors.New("check timed out")
 
@@ -35,7 +32,7 @@ func checkCommand(ctx context.Context, at Place, c plan.Check, e *Evidence) {
 	at.Env = append(slices.Clip(at.Env), c.Environ()...)
 	limit := c.Timeout
 	if limit <= 0 {
-		limit = DefaultTimeout
+		limit = plan.DefaultTimeLimit
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrCheckTimeout)
 	defer cancel()

@@ -193,7 +193,7 @@ func TestPersonDecides(t *testing.T) {
 			ctx, stop := context.WithCancelCause(t.Context())
 			defer stop(nil)
 			b.agent.Person = func(ctx context.Context, q policy.Question, limit time.Duration) (bool, string) {
-				if limit != policy.DefaultAskTimeout {
+				if limit != plan.DefaultAskTimeout {
 					t.Errorf("it may take %s", limit)
 				}
 				return tc.person(ctx, q, stop)

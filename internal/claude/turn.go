@@ -15,6 +15,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/exhaustion"
 	"wavex/internal/loop"
+	"wavex/internal/plan"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
@@ -98,7 +99,7 @@ func (t *turn) newConversation(resume bool, prompt string) (*conversation, error
 		prompt: prompt, wall: t.req.Settings.Timeout, idle: t.req.Settings.IdleTimeout, transcript: f, resume: resume,
 	}
 	if len(t.req.Policy.Ask) > 0 && t.Person != nil {
-		f.calls.askTimeout = cmp.Or(t.req.Settings.PolicyAskTimeout, policy.DefaultAskTimeout)
+		f.calls.askTimeout = cmp.Or(t.req.Settings.PolicyAskTimeout, plan.DefaultAskTimeout)
 		k.person = func(ctx context.Context, q policy.Question) (bool, string) {
 			q.Task, q.Attempt = t.req.Task, t.req.Attempt
 			return t.Person(ctx, q, f.calls.askTimeout)

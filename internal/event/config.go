@@ -7,6 +7,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/loop"
+	"wavex/internal/plan"
 )
 
 // Config holds the configuration of a run. It is resolved once from flags, environment, plan and
@@ -140,10 +141,10 @@ func (c *Config) OwnFiles(more ...string) []string {
 // depends on the memory.
 func DefaultConfig() Config {
 	return Config{
-		Schedule: Waves, MaxRetries: 3,
-		Counsel: true, Threshold: 1, RetrySession: "auto",
-		SameError: 3, SameUnmet: 5, SameFile: 5,
-		Review: ReviewAuto, ReviewRounds: 3, Judge: true,
+		Schedule: Waves, MaxRetries: plan.DefaultMaxRetries,
+		Counsel: true, Threshold: plan.DefaultThreshold, RetrySession: "auto",
+		SameError: plan.DefaultSameError, SameUnmet: plan.DefaultSameUnmet, SameFile: plan.DefaultSameFile,
+		Review: ReviewAuto, ReviewRounds: plan.DefaultRounds, Judge: true,
 	}
 }
 

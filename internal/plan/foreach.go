@@ -13,9 +13,6 @@ import (
 	"wavex/internal/plan/source"
 )
 
-// defaultMaxItems bounds the items of a list that does not say so itself: a list of agents' tasks costs money.
-const defaultMaxItems = 100
-
 // foreach is the list of a task, as it stands in the file. It has items, a reference, a glob or a command.
 type foreach struct {
 	at       source.Location
@@ -61,7 +58,7 @@ func foreachFields() []field[foreach] {
 
 // readForeach reads the list of the current task: a list, a reference, or an object.
 func (d *decoder) readForeach(t source.Token) {
-	f := &foreach{at: t.At, maxItems: defaultMaxItems}
+	f := &foreach{at: t.At, maxItems: DefaultMaxItems}
 	if t.Kind != source.KindObject {
 		d.foreachItems(f, t)
 	} else {

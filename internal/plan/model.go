@@ -212,10 +212,10 @@ type Settings struct {
 	MCPConfig          string        // "" none (strict), "inherit", or a file; in a task's own Settings also "none"
 	SettingSources     string        // "": the user's own; else the CLI's comma list
 	PolicyEdits        string        // policy.EditsWorktree (as ""), EditsFiles or EditsOff
-	PolicyDeny         []string      // patterns of policy.ParsePattern; nil: policy.DefaultDeny
-	PolicyRepeat       *int          // nil: policy.DefaultRepeat; 0: off
+	PolicyDeny         []string      // patterns of policy.ParsePattern; nil: DefaultDeny()
+	PolicyRepeat       *int          // nil: DefaultRepeat; 0: off
 	PolicyAsk          []string      // patterns of calls that a person decides on; nil: none
-	PolicyAskTimeout   time.Duration // for an answer; 0: policy.DefaultAskTimeout
+	PolicyAskTimeout   time.Duration // for an answer; 0: DefaultAskTimeout
 	Dir                string        // relative to the project directory
 }
 

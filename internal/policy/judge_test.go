@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// deny are commands that agents are denied.
+var deny = []string{"git push", "git clean -fdx", "rm -rf /", "rm -rf /*"}
+
 // project returns a project with a protected folder, and the rules of an attempt in it.
 func project(t testing.TB) (string, Rules) {
 	t.Helper()
@@ -22,7 +25,7 @@ func project(t testing.TB) (string, Rules) {
 	}
 	at := func(p string) string { return filepath.Join(dir, p) }
 	return dir, Rules{Dir: dir, Root: dir, Home: "/home/u", Temp: []string{"/tmp/wavex-temp"}, Edits: EditsWorktree,
-		Deny: DefaultDeny(), Repeat: DefaultRepeat, Closed: []Closed{
+		Deny: deny, Repeat: 5, Closed: []Closed{
 			{Path: dir, Patterns: []string{"prot", "gold/*.txt"}, Rule: "protect", Why: "the plan protects it"},
 			{Path: at(".git/hooks"), Rule: "git", Why: "git runs programs from it"},
 			{Path: at(".git/config"), Rule: "git", Why: "git runs programs from it"},
@@ -176,17 +179,17 @@ func TestAllowedCommands(t *testing.T) {
 // Pushes are denied unless a command of the plan may push.
 func TestDeniesPush(t *testing.T) {
 	t.Parallel()
-	allowing := func(rule string) Rules { return Rules{Deny: DefaultDeny(), Allowed: []string{rule}} }
+	allowing := func(rule string) Rules { return Rules{Deny: deny, Allowed: []string{rule}} }
 	for _, c := range []struct {
 		rules Rules
 		want  bool
 	}{
-		{Rules{Deny: DefaultDeny()}, true}, {Rules{Deny: []string{"curl", "git"}}, true}, {Rules{}, false},
-		{Rules{Deny: []string{"git push -f"}}, false}, {Rules{Deny: DefaultDeny(), Allowed: []string{"Bash"}}, true},
-		{Rules{Deny: DefaultDeny(), Allowed: []string{"Bash(git push origin main)"}}, false},
-		{Rules{Deny: DefaultDeny(), Allowed: []string{"Bash(git:*)"}}, false},
-		{Rules{Deny: DefaultDeny(), Allowed: []string{"Bash(git status)"}, Checks: []string{"make"}}, true},
-		{Rules{Deny: DefaultDeny(), Checks: []string{"make && git -C x push"}}, false},
+		{Rules{Deny: deny}, true}, {Rules{Deny: []string{"curl", "git"}}, true}, {Rules{}, false},
+		{Rules{Deny: []string{"git push -f"}}, false}, {Rules{Deny: deny, Allowed: []string{"Bash"}}, true},
+		{Rules{Deny: deny, Allowed: []string{"Bash(git push origin main)"}}, false},
+		{Rules{Deny: deny, Allowed: []string{"Bash(git:*)"}}, false},
+		{Rules{Deny: deny, Allowed: []string{"Bash(git status)"}, Checks: []string{"make"}}, true},
+		{Rules{Deny: deny, Checks: []string{"make && git -C x push"}}, false},
 		{allowing("Bash(git -C sub push:*)"), false}, {allowing("Bash(git -C *)"), false},
 		{allowing("Bash(git -C sub *)"), false}, {allowing("Bash(git -C sub pu*)"), false},
 		{allowing("Bash(/usr/bin/git push o)"), false}, {allowing("Bash(git*)"), false},
@@ -451,7 +454,7 @@ func TestLoopsEnd(t *testing.T) {
 		_, rules := project(t)
 		rounds := cycles
 		if size == 1 {
-			rounds = DefaultRepeat
+			rounds = 5
 		}
 		got := play(rules, append([]step{{"Read", "first", "", 0}}, times(rounds+10, cycle...)...))
 		if at := slices.Index(got, Stop); at < 0 || at > 1+rounds*size+10 {

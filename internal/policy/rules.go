@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Rules hold the policy of one attempt. They are plain data.
@@ -48,15 +47,6 @@ const (
 	EditsWorktree = "worktree" // in Root and in Temp
 	EditsFiles    = "files"    // the files that the task declares, and Temp
 )
-
-// DefaultDeny are the commands that no agent may run unless a plan says so.
-func DefaultDeny() []string { return []string{"git push", "git clean -fdx", "rm -rf /", "rm -rf /*"} }
-
-// DefaultAskTimeout is the time that a person has for an answer.
-const DefaultAskTimeout = 5 * time.Minute
-
-// DefaultRepeat is the default of Rules.Repeat.
-const DefaultRepeat = 5
 
 // Pattern is a parsed pattern of calls. Its text is the name of a tool, a permission rule Bash(command), or a command.
 // A command's words are patterns of path.Match and match the first words of a command; a word of flags, such as -fdx,

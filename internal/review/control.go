@@ -107,7 +107,7 @@ func (h *Coordinator) store() filetree.Store {
 }
 
 // searchTime bounds the search among undeclared files.
-const searchTime = runner.DefaultTimeout / 3
+const searchTime = plan.DefaultTimeout / 3
 
 // control stores on which undeclared changes it rests that a criterion holds now, and did not before the work. dir is
 // the project.
