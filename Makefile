@@ -89,7 +89,6 @@ reproducible:
 
 bench:
 	$(GO) test -run "^$$" -bench . -benchtime 1x -timeout 60m ./bench
-	$(GO) test -run "^$$" -bench Makespan -benchtime 1x ./scheduler
 
 # Runs in generated repositories: FILES=500,10000 for a quick look (60,000 files take 15 GB and half an
 # hour), ROUNDS of each, AGAINST=PATH another wavex in turns; AGAINST=earlier builds that of before worktrees were
@@ -102,10 +101,6 @@ bench-repos:
 # The pictures of the README, from a rehearsal. Needs tmux and Chromium.
 pictures:
 	docs/pictures/make.sh
-
-# Every Go benchmark of the packages.
-microbench:
-	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 check: lint cross test fuzz build
 

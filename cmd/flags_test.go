@@ -4,18 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"wavex/internal/testrepo"
 )
-
-// each calls do for each command below c.
-func each(c *cobra.Command, do func(*cobra.Command)) {
-	for _, sub := range c.Commands() {
-		do(sub)
-		each(sub, do)
-	}
-}
 
 // Main makes the named command alone, which is the same as among all commands.
 func TestOneCommand(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -267,35 +266,6 @@ func TestAttemptWithAPromptOf400KB(t *testing.T) {
 	}
 	if got := srv.Messages(nil)[0].Users(); !strings.Contains(got, b.req.Prompt) {
 		t.Errorf("the model got %d bytes and not the prompt", len(got))
-	}
-}
-
-func TestTwoAttemptsAtOnce(t *testing.T) {
-	t.Parallel()
-	gate := fakeapi.NewLatch()
-	srv := serve(t, fakeapi.Text("held").WithUsage(use).WaitingFor(gate).Times(2))
-	reserveProcesses(t, 2)
-	var wg sync.WaitGroup
-	for _, id := range []string{"T-001", "T-002"} {
-		b := newFixture(t, srv)
-		b.req.Task, b.req.Prompt = id, "# Your task: "+id+"\n"
-		wg.Go(func() {
-			if r := b.attempt(t.Context()); r.Outcome != runner.Done || r.Cost != 7_650 {
-				t.Errorf("%s: %s (%s), cost %d", id, r.Outcome, r.Reason, r.Cost)
-			}
-		})
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
-	defer cancel()
-	for _, id := range []string{"T-001", "T-002"} {
-		if _, err := srv.Wait(ctx, task(id)); err != nil {
-			t.Error(err)
-		}
-	}
-	gate.Open()
-	wg.Wait()
-	if srv.Peak() != 2 {
-		t.Errorf("%d requests at once, want 2", srv.Peak())
 	}
 }
 

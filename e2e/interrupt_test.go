@@ -6,7 +6,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"wavex/budget"
 	"wavex/internal/fakeapi"
 )
 
@@ -81,55 +79,7 @@ func (l *tool) dies(d time.Duration) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// interrupt is the control request that ends a turn.
-var interrupt = map[string]any{"type": "control_request", "request_id": "r1",
-	"request": map[string]any{"subtype": "interrupt"}}
-
 var anyTool = []string{"--allowedTools", "Bash"}
-
-func TestInterruptWhileAToolRuns(t *testing.T) {
-	t.Parallel()
-	life := newTool(t)
-	srv := serve(t, fakeapi.Use(fakeapi.Bash(life.command)).WithUsage(fakeapi.Usage{Input: 1_000, Output: 1_000}),
-		fakeapi.Text("second"))
-	p := startCLI(t, srv, setup{talk: true, args: anyTool})
-	p.send("first")
-	life.started(t)
-	p.send(interrupt)
-	l, at := p.await(0, ofType("result"))
-	var r result
-	if err := json.Unmarshal(l.raw, &r); err != nil {
-		t.Fatal(err)
-	}
-	if r.Subtype != "error_during_execution" || r.TerminalReason != "aborted_tools" ||
-		budget.FromFloat(r.TotalCostUSD) != 18_000 {
-		t.Errorf("%+v", r)
-	}
-	if !life.dies(toolTime) {
-		t.Error("the tool lives on after the interrupt")
-	}
-	// The process continues, with its context.
-	p.send("and now")
-	p.await(at+1, ofType("result"))
-	if e := p.end(); e.exit != 0 && e.exit != 1 || !strings.Contains(srv.Messages(nil)[1].Users(), "first") {
-		t.Errorf("exit %d", e.exit)
-	}
-}
-
-func TestInterruptWhileTheAPIAnswers(t *testing.T) {
-	t.Parallel()
-	srv := serve(t, fakeapi.Use(fakeapi.Bash("pwd")).WithUsage(fakeapi.Usage{Input: 1_000, Output: 1_000}),
-		fakeapi.Text("a long answer that is never finished").WaitingAfter(3, fakeapi.NewLatch()))
-	p := startCLI(t, srv, setup{talk: true})
-	p.send("first")
-	waitTurn(t, srv, 1)
-	p.send(interrupt)
-	p.await(0, ofType("result"))
-	e := p.end()
-	if r := e.result(t); r.Subtype != "error_during_execution" || budget.FromFloat(r.TotalCostUSD) < 18_000 {
-		t.Errorf("exit %d, %+v", e.exit, r)
-	}
-}
 
 // waitTurn waits for the request after n replies.
 func waitTurn(t *testing.T, srv *fakeapi.Server, n int) {

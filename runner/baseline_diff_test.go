@@ -139,23 +139,3 @@ func (d *countedDirectory) Check(ctx context.Context, when CheckTime, run func()
 	return d.privateDirectory.Check(ctx, when, run)
 }
 
-// The final state is written if there is a file to compare, of any kind, and only then.
-func TestFinalStateIsOfSomething(t *testing.T) {
-	t.Parallel()
-	one := filetree.Tree{"a": "file 1"}
-	for name, b := range map[string]baseline{"": {}, "guard": {Guards: one}, "protected": {Protected: one},
-		"tree": {tree: filetree.Tree{"a": "file 1"}}} {
-		req := Request{Dir: t.TempDir(), Baseline: filepath.Join(t.TempDir(), "base.json"), Attempt: 1,
-			Trees: &Trees{}}
-		command := req
-		command.Command = "true"
-		b.saveFinalState(b, attemptOf(command))
-		if _, err := os.Stat(finalStatePath(req.Baseline)); err == nil {
-			t.Errorf("%q: a command left a state", name)
-		}
-		b.saveFinalState(b, attemptOf(req))
-		if _, err := os.Stat(finalStatePath(req.Baseline)); (err == nil) != (name != "") {
-			t.Errorf("%q: %v", name, err)
-		}
-	}
-}

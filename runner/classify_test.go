@@ -237,15 +237,6 @@ func TestArePresent(t *testing.T) {
 	}
 }
 
-func TestUsage(t *testing.T) {
-	t.Parallel()
-	u := Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}.Plus(Usage{Input: 10, Output: 20, CacheRead: 30,
-		CacheWrite: 40})
-	if u != (Usage{Input: 11, Output: 22, CacheRead: 33, CacheWrite: 44}) || u.Total() != 110 {
-		t.Errorf("%+v, %d in all", u, u.Total())
-	}
-}
-
 // A reason names at most three rules that would have allowed denied tool calls.
 func TestDenialReason(t *testing.T) {
 	t.Parallel()

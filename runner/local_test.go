@@ -638,31 +638,6 @@ func TestNoLogFolder(t *testing.T) {
 	}
 }
 
-// Others of the machine can read no file of an attempt.
-func TestFilesAreTheOwners(t *testing.T) {
-	t.Parallel()
-	b := setup(t, runnertest.StandIn(runnertest.Idles))
-	b.Rehearsal = true
-	top := filepath.Join(b.logs, "run")
-	b.req.LogDir, b.req.Baseline = filepath.Join(top, "a", "1"), filepath.Join(top, "base", "base.json")
-	b.req.Checks = []plan.Check{{Run: "exit 1"}}
-	b.req.Guards = []runner.Guard{{Path: "plan.json"}}
-	b.attempt(t.Context())
-	seen := 0
-	must(filepath.WalkDir(top, func(at string, d fs.DirEntry, err error) error {
-		must(err)
-		info, err := d.Info()
-		must(err)
-		if seen++; info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s has the mode %v", at, info.Mode())
-		}
-		return nil
-	}))
-	if seen < 7 {
-		t.Errorf("%d files", seen)
-	}
-}
-
 // A guarded file that the agent changes is named, also by an attempt that others' work surrounds.
 func TestGuardedFiles(t *testing.T) {
 	t.Parallel()
@@ -673,22 +648,6 @@ func TestGuardedFiles(t *testing.T) {
 	if want := []runner.Tamper{{Path: "check.sh", Why: "others need it"}}; r.Outcome != runner.Done ||
 		!slices.Equal(r.Tampered, want) {
 		t.Errorf("result = %+v", r)
-	}
-}
-
-// A task that changes none of the files that it declares is not done.
-func TestNothingChanged(t *testing.T) {
-	t.Parallel()
-	b := setup(t, runnertest.StandIn(runnertest.Idles))
-	must(os.WriteFile(filepath.Join(b.dir, "a.txt"), nil, 0o600))
-	b.req.Files = []plan.File{{Path: "a.txt", Action: "modify"}}
-	if r := b.attempt(t.Context()); r.Outcome != runner.Wrong || r.Reason != "the declared files are unchanged: a.txt" {
-		t.Errorf("it is %s: %s", r.Outcome, r.Reason)
-	}
-	checked := setup(t, b.Agent)
-	checked.req.Checks = []plan.Check{{Run: "true"}}
-	if r := checked.attempt(t.Context()); r.Outcome != runner.Done || !r.Vacuous {
-		t.Errorf("it is %s: %s; vacuous %v", r.Outcome, r.Reason, r.Vacuous)
 	}
 }
 
@@ -745,16 +704,6 @@ func TestVacuousAndBaseline(t *testing.T) {
 			if r.Outcome != runner.Done || r.Vacuous || !r.Unmeasured || !slices.Equal(r.Changed, []string{"a.txt"}) {
 				t.Errorf("with the base %q = %+v", damaged, r)
 			}
-		}
-	}
-}
-
-// Work is edited if a declared file changed, or the agent changed another one.
-func TestEdited(t *testing.T) {
-	t.Parallel()
-	for _, r := range []runner.Result{{}, {Changed: []string{"a"}}, {Surplus: []string{"a"}}} {
-		if r.Edited() != (len(r.Changed)+len(r.Surplus) > 0) {
-			t.Errorf("%+v is edited: %v", r, r.Edited())
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -270,22 +269,5 @@ func TestRedactedLog(t *testing.T) {
 	mustDo(t, os.Symlink("gone", gone))
 	if _, err := (&Host{}).CreateLog(gone, "new"); err == nil || !strings.HasPrefix(err.Error(), "mkdir ") {
 		t.Errorf("a log in a folder that cannot be made: %v", err)
-	}
-}
-
-// Others do not read the log of an attempt.
-func TestLogIsTheOwners(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "log")
-	log, err := (&Host{}).CreateLog(dir, "output.txt")
-	mustDo(t, err)
-	log.Close()
-	if open := openIn(dir); open != nil {
-		t.Errorf("open are %q", open)
-	}
-	for at, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, "output.txt"): 0o600} {
-		if st, err := os.Stat(at); err != nil || st.Mode().Perm() != want && runtime.GOOS != "windows" {
-			t.Errorf("%s: %v, %v", at, st.Mode(), err)
-		}
 	}
 }

@@ -95,20 +95,6 @@ func TestMakespanOfCriteria(t *testing.T) {
 	}
 }
 
-// BenchmarkMakespan compares the orders with the lower bound of every schedule, over 1,000 plans.
-func BenchmarkMakespan(b *testing.B) {
-	plans := randomPlans(b, 1000)
-	for b.Loop() {
-		for _, w := range makespanBounds {
-			got := meanRatio(b, plans, w.schedule, w.parallel)
-			b.ReportMetric(got, fmt.Sprintf("%s/P%d", w.schedule, w.parallel))
-			if got > w.most {
-				b.Errorf("%s at -j %d: %.3f of the bound, at most %.2f is allowed", w.schedule, w.parallel, got, w.most)
-			}
-		}
-	}
-}
-
 // TestMakespanInWorktrees runs plans of agents with the overhead of worktrees that docs/performance.md has and
 // the default budget. Neither may cost the eager schedule more than a twentieth.
 func TestMakespanInWorktrees(t *testing.T) {

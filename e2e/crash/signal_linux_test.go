@@ -99,16 +99,3 @@ func TestCancelledByARunner(t *testing.T) {
 	}
 }
 
-func TestInterruptedInTime(t *testing.T) {
-	t.Parallel()
-	p := newProject(t, interruptiblePlan)
-	w := p.Start([]string{interrupts}, "run", "plan.json", "--agent", "rehearse", "--plain")
-	w.Started(2)
-	if err := w.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	w.End().MustSay(t, 143, "interrupting the running attempts", "wavex resume")
-	p.MustBeGone(time.Second, "the end")
-	p.MustComplete()
-	p.MustAddUp(false)
-}

@@ -27,20 +27,6 @@ func is(t *testing.T, c Check, status Status, words string) {
 	}
 }
 
-func TestWorst(t *testing.T) {
-	t.Parallel()
-	good, odd, bad := okCheck("a", ""), warnCheck("b", "", "do"), failCheck("c", "", "do")
-	for _, tt := range []struct {
-		checks []Check
-		want   Status
-	}{{nil, OK}, {[]Check{good}, OK}, {[]Check{odd, good}, Warn}, {[]Check{bad, odd}, Fail},
-		{[]Check{odd, bad, good}, Fail}} {
-		if got := Worst(tt.checks); got != tt.want {
-			t.Errorf("%v: %s, want %s", tt.checks, got, tt.want)
-		}
-	}
-}
-
 func TestCLI(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

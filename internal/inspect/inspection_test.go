@@ -98,26 +98,6 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The same check in the same place is made once, even if several tasks ask for it.
-func TestChecksRunOnce(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	testrepo.Must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
-	a, _ := newInspection(t, dir, `{"criteria":[{"text":"c","verify":"echo x >> made"}],"tasks":[{"id":"a","subject":"a","verify":["echo x >> made"]},{"id":"b","subject":"b","verify":["echo x >> made"]},{"id":"c","subject":"c","dir":"sub","verify":["echo x >> made"]}]}`)
-	doc, err := a.Run(t.Context(), nil)
-	if err != nil || len(doc.Checks) != 3 {
-		t.Fatalf("%+v, %v", doc, err)
-	}
-	if c := doc.Checks[0]; c.Task != "a" || !slices.Equal(c.Tasks, []string{"a", "b"}) || doc.Checks[1].Tasks != nil {
-		t.Errorf("the checks are of %+v", doc.Checks)
-	}
-	for _, made := range []string{"made", "sub/made"} {
-		if text, err := os.ReadFile(filepath.Join(dir, made)); err != nil || string(text) != "x\n" {
-			t.Errorf("%s: %q, %v", made, text, err)
-		}
-	}
-}
-
 // With a .loop the document is kept in it, readable by its owner only and without secrets.
 func TestWriteDocument(t *testing.T) {
 	t.Parallel()

@@ -2,43 +2,10 @@ package lint
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
-
-func TestLanguage(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		text         string
-		what, nobody []int
-	}{
-		{"read returns what is there", []int{1}, nil},
-		{"What the agent said is kept", []int{1}, nil},
-		{"the rest of what\nit wrote\nand what was lost", []int{1, 3}, nil},
-		{"what is one, what was two", []int{1}, nil},
-		{"what follows, whatever is left, somewhat the same", nil, nil},
-		{"matches `what is` and \"what was\", not 'nobody'", nil, []int{1}},
-		{"asks Nobody, somebody\nor whoever is there; anybody", nil, []int{1, 2}},
-		{"Who gets no error closes the session", nil, []int{1}},
-		{"open takes the lock.\nWho gets no error closes it", nil, []int{2}},
-		{"the journal is read by who holds a lock", nil, []int{1}},
-		{"the caller who asked, those who answered, a person who waits", nil, nil},
-		{"Whoever", nil, []int{1}},
-		{"the remaining checks are not started", nil, nil},
-		{"", nil, nil},
-	} {
-		p := paragraph{1, strings.Split(c.text, "\n")}
-		if got := p.language(whatClause); !slices.Equal(got, c.what) {
-			t.Errorf("%q: what on lines %v, want %v", c.text, got, c.what)
-		}
-		if got := p.language(person); !slices.Equal(got, c.nobody) {
-			t.Errorf("%q: nobody on lines %v, want %v", c.text, got, c.nobody)
-		}
-	}
-}
 
 // kinds prints the faults of d as "line column", sorted.
 func kinds(d *directory) string {
@@ -84,90 +51,5 @@ func TestReadGo(t *testing.T) {
 	}
 	if err := new(directory).readGo("a.go", []byte("packag a")); err == nil {
 		t.Error("no error for a file that is not Go")
-	}
-}
-
-func TestReadDoc(t *testing.T) {
-	t.Parallel()
-	wide := strings.Repeat("w", 101)
-	for _, c := range []struct {
-		name, src, want string
-		lines           int
-	}{
-		{"text", "# Title\n\nIt says what\nit is.\n", "3 what", 3},
-		{"across paragraphs", "It says what\n\nit is.\n", "", 2},
-		{"across items", "- It says what\n- it is\n  nobody\n", "3 nobody", 3},
-		{"heading", "## Who is asked\n", "1 nobody", 1},
-		{"fenced", "Run:\n\n```sh\n# what is\n" + wide + "\n```\nnobody\n", "7 nobody", 2},
-		{"a fence in a fence", "~~~\n```\nwhat is\n~~~\nnobody\n", "5 nobody", 1},
-		{"indented", "Run:\n\n    what is " + wide + "\n\nnobody\n", "5 nobody", 2},
-		{"indented in a list", "- Run:\n\n    what is\n\nText.\n\n    what is\n", "3 what", 3},
-		{"wide", wide[:100] + "\n" + wide + "\n", "2 long", 2},
-		{"table", "| a |\n|---|\n| what is nobody " + wide + " |\n", "3 nobody, 3 what", 3},
-		{"link", "[x]: https://" + wide + "\n", "", 1},
-	} {
-		d := &directory{}
-		d.readDoc("a.md", []byte(c.src))
-		if got := kinds(d); got != c.want || d.lines != c.lines {
-			t.Errorf("%s: %q in %d lines, want %q in %d", c.name, got, d.lines, c.want, c.lines)
-		}
-	}
-}
-
-func TestIsDoc(t *testing.T) {
-	t.Parallel()
-	for path, want := range map[string]bool{
-		"README.md": true, "docs/a.md": true, "docs/packaging/a.md": true, "changes/unreleased/a.md": true,
-		"docs/a.txt": false, "counsel/profiles/a.md": false, "a.go": false,
-	} {
-		if got := isDoc(path); got != want {
-			t.Errorf("isDoc(%s) = %v, want %v", path, got, want)
-		}
-	}
-}
-
-func TestReadTree(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	for name, text := range map[string]string{
-		"README.md":         "nobody\n",
-		"a/a.go":            "package a\n\n// what is\n",
-		"a/testdata/b.go":   "package b\n\n// what is\n",
-		"a/prompt.md":       "what is\n",
-		".hidden/c.go":      "package c\n\n// what is\n",
-		"docs/deep/deep.md": "what is\n",
-	} {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	files, err := walkFiles(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := readFiles(root, append(files, "gone.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for dir, want := range map[string]string{".": "1 nobody", "a": "3 what", "docs/deep": "1 what"} {
-		if got[dir] == nil || kinds(got[dir]) != want {
-			t.Errorf("%s: %+v, want %s", dir, got[dir], want)
-		}
-	}
-	if len(got) != 3 {
-		t.Errorf("read %d directories, want 3", len(got))
-	}
-}
-
-func TestLongSubjectsIn(t *testing.T) {
-	t.Parallel()
-	fits, over := strings.Repeat("s", 72), strings.Repeat("s", 73)
-	got := longSubjectsIn("a1 " + fits + "\nb2 " + over + "\nc3 short\n")
-	if len(got) != 1 || got[0] != (subject{"b2", over}) {
-		t.Errorf("got %v, want b2 only", got)
 	}
 }

@@ -10,18 +10,18 @@ import (
 // These values count where neither a plan nor a setting gives one. event.DefaultConfig makes the configuration of a run
 // of them.
 const (
-	DefaultUSD         = 25 * budget.Dollar // budget of a run, in micro-dollars
+	DefaultUSD         = 25 * budget.Dollar    // budget of a run, in micro-dollars
 	DefaultCost        = 4 * budget.Dollar / 5 // of a task of which nothing is known, in micro-dollars
-	DefaultParallel    = 4 // attempts at a time, fewer if memory is short
-	DefaultMaxRetries  = 3 // after the first attempt of a task
-	DefaultThreshold   = 1 // stuckCount that convenes a panel
-	DefaultRounds      = 3 // thorough reviews of a session
-	DefaultMaxItems    = 100 // of a list
-	DefaultTimeout     = 30 * time.Minute // of an agent's turn
-	DefaultIdleTimeout = 10 * time.Minute // without output of the agent
-	DefaultTimeLimit   = 10 * time.Minute // of a check
-	DefaultAskTimeout  = 5 * time.Minute  // for the answer to a question about a tool call
-	DefaultRepeat      = 5                // equal tool calls in a row, after which the next is denied
+	DefaultParallel    = 4                     // attempts at a time, fewer if memory is short
+	DefaultMaxRetries  = 3                     // after the first attempt of a task
+	DefaultThreshold   = 1                     // stuckCount that convenes a panel
+	DefaultRounds      = 3                     // thorough reviews of a session
+	DefaultMaxItems    = 100                   // of a list
+	DefaultTimeout     = 30 * time.Minute      // of an agent's turn
+	DefaultIdleTimeout = 10 * time.Minute      // without output of the agent
+	DefaultTimeLimit   = 10 * time.Minute      // of a check
+	DefaultAskTimeout  = 5 * time.Minute       // for the answer to a question about a tool call
+	DefaultRepeat      = 5                     // equal tool calls in a row, after which the next is denied
 
 	// Equal errors of three tasks, unmet criteria in rounds, and edits of one file in a failed attempt trip a breaker.
 	DefaultSameError, DefaultSameUnmet, DefaultSameFile = 3, 5, 5

@@ -511,26 +511,6 @@ func usual(dir string) []Call {
 	}
 }
 
-func BenchmarkDecision(b *testing.B) {
-	rules := manyRules(b)
-	rules.Repeat = 0
-	j := New(rules)
-	calls := usual(rules.Dir)
-	took := make([]time.Duration, 0, b.N)
-	for b.Loop() {
-		for _, c := range calls {
-			start := time.Now()
-			if d := j.Before(c); d.Act != Pass {
-				b.Fatalf("%+v", d)
-			}
-			took = append(took, time.Since(start))
-		}
-	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
-}
-
 // With 200 patterns and 200 closed paths a decision takes less than 1 ms at the 99th percentile. Other work may
 // interrupt a decision at any time, so of each the least of several samples counts. On a slow machine, or with the race
 // detector, as much more is allowed as other code takes.

@@ -159,21 +159,6 @@ func TestFaults(t *testing.T) {
 // hangs are the outcomes that last until the process is stopped.
 var hangs = []Outcome{HangAtStart, Stall, HangAfterResult, IgnoreSigterm, InterruptedLooksGood}
 
-func TestEveryOutcomeIsTested(t *testing.T) {
-	t.Parallel()
-	for _, o := range Outcomes {
-		_, quickly := faults[o]
-		slow := false
-		for _, h := range hangs {
-			slow = slow || h == o
-		}
-		if quickly == slow {
-			t.Errorf("%s: in one of the two lists it must be", o)
-		}
-	}
-	want(t, "outcomes", len(faults)+len(hangs), len(Outcomes))
-}
-
 // Without a signal they end by themselves after linger, even with the input closed.
 func TestHangsEndAfterLinger(t *testing.T) {
 	t.Parallel()

@@ -179,20 +179,6 @@ func TestCap(t *testing.T) {
 	}
 }
 
-func TestMaxTurns(t *testing.T) {
-	t.Parallel()
-	r := newFixture(t, `{"duration":"0s","cost":0.04,"turns":4}`)
-	e := r.batch(prompt, append([]string{"--max-turns", "2"}, streaming...)...)
-	res := e.result(t)
-	want(t, "exit", e.code, 1)
-	want(t, "subtype", res.Subtype, "error_max_turns")
-	want(t, "num_turns", res.Turns, 3)
-	want(t, "cost", res.Cost, 0.02)
-	r = newFixture(t, `{"duration":"0s","turns":2}`)
-	want(t, "just enough", r.batch(prompt, append([]string{"--max-turns", "2"}, streaming...)...).result(t).Subtype,
-		"success")
-}
-
 func TestAfter(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, quick+`"after":2,"turns":4,"outcome":"error-500","writes":[{"path":"a","content":""},{"path":"b","content":""},{"path":"c","content":""}]}`)

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,7 +19,6 @@ import (
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
 	"wavex/internal/testrepo"
-	"wavex/internal/usererr"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -139,88 +137,6 @@ func TestRunAndResume(t *testing.T) {
 	}
 }
 
-// A session that could not be opened holds no resource.
-func TestOpenRefuses(t *testing.T) {
-	t.Parallel()
-	const text = `{"tasks":[{"id":"a","subject":"A","command":"true"}]}`
-	var held *journal.LockedError
-	var blocked *usererr.BlockedError
-	var bad *journal.CorruptError
-	for name, c := range map[string]struct {
-		lay  func(t *testing.T, o *Options)
-		want any
-	}{
-		"others were here": {func(_ *testing.T, o *Options) { o.JournalLen = 3 }, &blocked},
-		"a damaged journal": {func(t *testing.T, o *Options) {
-			testrepo.Files{"journal.jsonl": "mine\n"}.Write(t,
-				string(o.Config.Loop))
-		}, &bad},
-		"no such isolation": {func(_ *testing.T, o *Options) { o.Config.Isolation = "own" }, &blocked},
-		"no repository":     {func(_ *testing.T, o *Options) { o.Config.Isolation = "worktree" }, &blocked},
-	} {
-		dir := t.TempDir()
-		o, _ := options(t, dir, text)
-		c.lay(t, &o)
-		if s, err := Open(t.Context(), o); s != nil || !errors.As(err, c.want) {
-			t.Errorf("%s: %v, %v", name, s, err)
-		}
-		if lock, err := runlog.Lock(o.Config.Loop, "x"); err != nil {
-			t.Errorf("%s: the lock was kept: %v", name, err)
-		} else {
-			testrepo.Must(t, lock.Unlock())
-		}
-		if got, _ := filepath.Glob(o.Config.Loop.Path("runs", "*")); len(got) > 0 {
-			t.Errorf("%s: it left %q", name, got)
-		}
-	}
-	o, _ := options(t, t.TempDir(), text)
-	first, err := Open(t.Context(), o)
-	testrepo.Must(t, err)
-	if s, err := Open(t.Context(), o); s != nil || !errors.As(err, &held) || held.Holder.Run != o.Config.Run {
-		t.Errorf("two at once: %v, %v", s, err)
-	}
-	first.Close(t.Context())
-	first.Close(t.Context())
-	if journal.Locked(o.Config.Loop) {
-		t.Error("the lock is still held")
-	}
-}
-
-// Whatever a command does to .loop, the run ends with a complete record and reports the damage. A
-// link in the place of a file is not followed. The commands only rename, because wavex writes there
-// meanwhile.
-func TestLoopUnderAttack(t *testing.T) {
-	precious := filepath.Join(t.TempDir(), "precious")
-	for name, c := range map[string]struct{ harm, says string }{
-		"removed": {"mv .loop gone", "the journal in .loop was removed or written to by somebody else"},
-		"a way out": {"ln -s " + precious + " x; ln -s " + precious +
-			" y; mv -f x .loop/PROGRESS.md; mv -f y .loop/state.json", ""},
-		"pipes": {"mkfifo x y z; mv -f x .loop/PROGRESS.md; mv -f y .loop/state.json; mv -f z .loop/workflow-state.json", ""},
-		"a pipe to write": {"mkfifo x; mv -f x .loop/journal.jsonl",
-			"the journal in .loop was removed or written to by somebody else"},
-		"a longer record": {"echo nonsense >> .loop/journal.jsonl",
-			"the journal in .loop was removed or written to by somebody else"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			testrepo.Must(t, os.WriteFile(precious, []byte("precious"), 0o600))
-			o, said := options(t, t.TempDir(), fmt.Sprintf(`{"tasks":[{"id":"a","subject":"A","command":%q},{"id":"b","subject":"B","blockedBy":["a"],"command":"true"}]}`, c.harm))
-			out, b := run(t, o)
-			if out.End.Status != "complete" {
-				t.Errorf("%s\n%s", out.End.Reason, said)
-			}
-			if events, err := runlog.Read(o.Config.Loop); err != nil || len(events) != len(b.events) {
-				t.Errorf("%d events on record, %d told, %v", len(events), len(b.events), err)
-			}
-			if !strings.Contains(said.String(), c.says) {
-				t.Errorf("it says:\n%s", said)
-			}
-			if got, err := os.ReadFile(precious); err != nil || string(got) != "precious" {
-				t.Errorf("%q, %v", got, err)
-			}
-		})
-	}
-}
-
 // A secret is in no file that a run leaves in .loop, and neither is a part of it, even where a text
 // was cut or in the signature of an error, which starts with its reason.
 func TestSecretsStayOut(t *testing.T) {
@@ -268,46 +184,6 @@ func TestRedactSignature(t *testing.T) {
 	if got := r.redactEvent(event.AttemptEnded{Task: "a",
 		Result: res}).(event.AttemptEnded); got.Result.Signature != "mine" {
 		t.Errorf("%q", got.Result.Signature)
-	}
-}
-
-// Leaving at once returns the requested exit code; the journal is valid, and a resume settles the
-// open attempts.
-func TestAbort(t *testing.T) {
-	o, _ := options(t, t.TempDir(), `{"tasks":[{"id":"a","subject":"A","command":"test -e go || exec tail -f /dev/null"}]}`)
-	s, err := Open(t.Context(), o)
-	testrepo.Must(t, err)
-	b, leave := &recordingView{eventTypes: make(chan string, 100)}, make(chan int, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	over := make(chan Result)
-	go func() {
-		out, err := s.Run(ctx, Console{View: b, Abort: leave})
-		if err != nil {
-			t.Error(err)
-		}
-		over <- out
-	}()
-	for kind := range b.eventTypes {
-		if kind == (event.AttemptStarted{}).Type() {
-			break
-		}
-	}
-	leave <- 143
-	if out := <-over; out.AbortCode != 143 || out.State != nil {
-		t.Errorf("%+v", out)
-	}
-	s.Close(t.Context())
-	cancel()
-	events, err := runlog.Read(o.Config.Loop)
-	testrepo.Must(t, err)
-	if last := runlog.Last(events); last == nil || last.Final() || journal.Locked(o.Config.Loop) {
-		t.Fatalf("%+v", last)
-	}
-	testrepo.Files{"go": ""}.Write(t, o.Config.Dir)
-	o.Resume, o.JournalLen = true, len(events)
-	if out, _ := run(t, o); out.End.Status != "complete" {
-		t.Errorf("%+v", out.End)
 	}
 }
 

@@ -87,29 +87,6 @@ func TestPollShowsRecordsBeforeABadOne(t *testing.T) {
 	}
 }
 
-// A journal with a missing record is refused.
-func TestReadRefusesAGap(t *testing.T) {
-	t.Parallel()
-	folder, _ := written(t, started("r-1"), event.RunEnded{Status: "paused"})
-	log, records, err := journal.Open(folder.Path(loop.Journal))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var blocked *usererr.BlockedError
-	for name, left := range map[string][][]byte{"the first is gone": records[1:], "one is twice": {records[0], records[0]},
-		"in another order": {records[1], records[0]}} {
-		if _, err := decode(left, 0); !errors.As(err, &blocked) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if events, err := decode(records, 0); err != nil || len(events) != 2 {
-		t.Errorf("%d events, %v", len(events), err)
-	}
-}
-
 // pausedRun returns the events of a run that was paused and continued.
 func pausedRun(t *testing.T, dir string) []event.Body {
 	t.Helper()

@@ -15,7 +15,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
-	"wavex/internal/safefile"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
 )
@@ -139,20 +138,6 @@ func TestRunIDsThatArePaths(t *testing.T) {
 		if _, err := Read(dir); (err != nil) != refused {
 			t.Errorf("%q: %v", run, err)
 		}
-	}
-}
-
-// A .loop that is a link is refused, also for a fresh start. The target of the link does not change.
-func TestFreshBehindALink(t *testing.T) {
-	t.Parallel()
-	dir, elsewhere := t.TempDir(), t.TempDir()
-	testrepo.Files{"experts/mine.md": "mine", "keep": "x"}.Write(t, elsewhere)
-	testrepo.Must(t, os.Symlink(elsewhere, string(loop.In(dir))))
-	if _, _, err := Open(loop.In(dir), "r-1", true, 0); !errors.Is(err, safefile.ErrLink) {
-		t.Errorf("%v", err)
-	}
-	if all, err := os.ReadDir(elsewhere); err != nil || len(all) != 2 || text(t, elsewhere, "keep") != "x" {
-		t.Errorf("the target has changed: %v, %v", all, err)
 	}
 }
 

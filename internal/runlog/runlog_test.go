@@ -2,10 +2,8 @@ package runlog
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"wavex/internal/event"
@@ -13,7 +11,6 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
-	"wavex/scheduler"
 )
 
 // written writes events into the journal of a new .loop directory.
@@ -99,21 +96,6 @@ func TestLastAndFinal(t *testing.T) {
 		if last.Config.Run != c.run || last.Final() != c.over || last.Complete() != c.complete {
 			t.Errorf("%s: %+v", name, last)
 		}
-	}
-}
-
-func TestAppendIsRefusedWhenTheJournalGrew(t *testing.T) {
-	t.Parallel()
-	folder, events := written(t, started("a"), event.RunEnded{Status: "paused"})
-	s := &scheduler.State{Config: event.Config{Loop: folder}}
-	a := Appender{State: s, Events: events[:1]}
-	var blocked *usererr.BlockedError
-	if err := a.Append(io.Discard, func() event.Body { t.Error("asked for a body"); return nil }); !errors.As(err,
-		&blocked) {
-		t.Errorf("%v", err)
-	}
-	if text, err := os.ReadFile(folder.Path(loop.Journal)); err != nil || strings.Count(string(text), "\n") < 2 {
-		t.Errorf("the journal is %q, %v", text, err)
 	}
 }
 

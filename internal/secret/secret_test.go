@@ -358,20 +358,6 @@ func FuzzBytes(f *testing.F) {
 	})
 }
 
-func BenchmarkWriter(b *testing.B) {
-	r := New([]string{"A_TOKEN=abcdefghij1", "B_TOKEN=abcdefghij2", "C_TOKEN=abcdefghij3", "D_TOKEN=abcdefghij4"})
-	line := []byte(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"` +
-		strings.Repeat("some words of a file, and more of it; ", 50) + `"}]}}` + "\n")
-	chunk := bytes.Repeat(line, 64)
-	w := r.Writer(io.Discard)
-	b.SetBytes(int64(len(chunk)))
-	for b.Loop() {
-		if _, err := w.Write(chunk); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // A path that begins with a folder of this machine is no secret, also if it looks like a key that begins with a slash.
 func TestPathThatLooksLikeAKey(t *testing.T) {
 	t.Parallel()

@@ -14,8 +14,6 @@ import (
 	"wavex/internal/jsonschema/jsonschematest"
 	"wavex/internal/loop"
 	"wavex/internal/report/reporttest"
-	"wavex/internal/testrepo"
-	"wavex/scheduler"
 )
 
 var names = []string{loop.WorkflowFile, loop.LinearFile, loop.ProgressFile}
@@ -61,34 +59,6 @@ func TestRebuildIsTheSame(t *testing.T) {
 					if text != live[file] {
 						t.Errorf("%s is\n%s\nwith a run and again\n%s", file, live[file], text)
 					}
-				}
-			}
-		})
-	}
-}
-
-// A later session gives the same files as one that made the whole run.
-func TestLaterSessionWritesTheSame(t *testing.T) {
-	t.Parallel()
-	for name, tell := range stories {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir, whole := t.TempDir(), t.TempDir()
-			s := tell(t, nil)
-			if err := Rebuild(loop.Dir(whole), nil, s.S); err != nil {
-				t.Fatal(err)
-			}
-			cut := len(s.Events) - 1
-			state := scheduler.NewState(s.S.Plan)
-			testrepo.Must(t, state.Replay(s.Events[:cut]))
-			w := NewWriter(loop.Dir(dir), nil, func(err error) { t.Error(err) })
-			testrepo.Must(t, state.Replay(s.Events[cut:]))
-			w.Event(s.Events[cut], state)
-			testrepo.Must(t, w.Close())
-			want := read(t, whole)
-			for file, text := range read(t, dir) {
-				if text != want[file] {
-					t.Errorf("%s is\n%s\nwant\n%s", file, text, want[file])
 				}
 			}
 		})
@@ -204,29 +174,6 @@ func TestGitignore(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(filepath.Join(dir, ".gitignore")); string(text) != "mine\n" {
 		t.Errorf(".gitignore has %q", text)
-	}
-}
-
-// A wavex that was killed while it wrote leaves a part of a file beside it, which the next write replaces.
-func TestWriteAfterAKill(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	w := reporttest.MixedRun(t, nil)
-	b := newModel(w.S)
-	for _, name := range Files() {
-		put(t, dir, name+".next", "half")
-	}
-	if err := (fileStore{dir: loop.Dir(dir)}).write(b); err != nil {
-		t.Fatal(err)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != len(Files()) {
-		t.Errorf("%v, %v", entries, err)
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); err != nil || info.Size() < 100 {
-			t.Errorf("%v, %v", info, err)
-		}
 	}
 }
 

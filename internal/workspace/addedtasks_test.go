@@ -2,8 +2,6 @@ package workspace
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -89,26 +87,5 @@ func TestCheckpointsOfAddedTasks(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// Without a repository a run that needs checkpoints warns once, and continues.
-func TestNoCheckpoints(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	b := newFixture(t, dir, `{"tasks":[{"id":"a","subject":"a","reversibility":"1"}]}`, config(dir, "shared"), writes)
-	var told []string
-	points := b.addCheckpoints(func(err error) { told = append(told, err.Error()) })
-	for range 2 {
-		if res := b.start("a"); res.Outcome != runner.Done {
-			t.Errorf("%+v", res)
-		}
-	}
-	points.Seal(t.Context(), false)
-	if len(told) != 1 || !strings.Contains(told[0], "no checkpoints of them") {
-		t.Errorf("told %q", told)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "a")); err != nil {
-		t.Error(err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"wavex/internal/event"
-	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 	"wavex/runner"
@@ -23,41 +22,6 @@ func runCheckpoint(t *testing.T, dir string) string {
 		return ""
 	}
 	return strings.Join(strings.Fields(testrepo.Git(t, dir, "ls-tree", "-r", "--name-only", ref)), " ")
-}
-
-// Every run in a git checkout has a checkpoint from before it, and rolling back to it restores every file.
-func TestEveryRunHasACheckpoint(t *testing.T) {
-	t.Parallel()
-	dir := testrepo.Repo(t, testrepo.Files{".gitignore": ".loop\n", "x": "x\n"})
-	testrepo.Files{"x": "mine\n", "new/y": "y\n"}.Write(t, dir)
-	b := newFixture(t, dir, easyPlan, config(dir, "shared"), func(dir string, _ runner.Request) error {
-		testrepo.Files{"x": "theirs\n", "z": "z\n"}.Write(t, dir)
-		return os.Remove(filepath.Join(dir, "new", "y"))
-	})
-	points := b.addCheckpoints(func(err error) { t.Error(err) })
-	if res := b.start("a"); res.Outcome != runner.Done {
-		t.Errorf("%+v", res)
-	}
-	points.Seal(t.Context(), false)
-	if got := runCheckpoint(t, dir); got != ".gitignore new/y x" {
-		t.Errorf("the checkpoint has %q", got)
-	}
-	saved, err := gitwork.OpenCheckpoints(t.Context(), dir, "r-1", os.Environ())
-	testrepo.Must(t, err)
-	back, err := saved.PlanRollback(t.Context(), gitwork.Target{Wave: 1})
-	testrepo.Must(t, err)
-	if back.Unknown != "" || len(back.ChangedByOthers) > 0 {
-		t.Errorf("%+v", back)
-	}
-	testrepo.Must(t, saved.Restore(t.Context(), back))
-	for name, want := range map[string]string{"x": "mine\n", "new/y": "y\n"} {
-		if got, err := os.ReadFile(filepath.Join(dir, name)); string(got) != want {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "z")); err == nil {
-		t.Error("the new file stays")
-	}
 }
 
 // A session makes the checkpoint of an earlier one again only if no attempt can have changed files since.

@@ -207,21 +207,6 @@ func TestDeliverBetweenSessions(t *testing.T) {
 	}
 }
 
-// A delivery after a session that was killed removes the locks that its git has left.
-func TestDeliverAfterAKill(t *testing.T) {
-	t.Parallel()
-	b := integrated(t)
-	c := config(b.dir, "worktree")
-	events := testrepo.Journal(t, loop.In(t.TempDir()), done(b, c, "a", "b")...)
-	testrepo.Must(t, b.Close(t.Context()))
-	testrepo.Must(t, os.WriteFile(filepath.Join(b.dir, ".git", "packed-refs.lock"), nil, 0o600))
-	var said string
-	d, err := Deliver(t.Context(), b.plan, c, events, "auto", true, func(err error) { said += err.Error() })
-	if err != nil || d.How != "ff" || !strings.Contains(said, "removed git's lock file ") {
-		t.Errorf("%+v, %v: %q", d, err, said)
-	}
-}
-
 // With this delivery each integration is pushed. A push that fails is shown once and does not fail the integration; the
 // next one makes up for it.
 func TestPushAtEachIntegration(t *testing.T) {

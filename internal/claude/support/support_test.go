@@ -203,21 +203,3 @@ func TestDigestIsCached(t *testing.T) {
 		t.Errorf("it was hashed again: %s", got)
 	}
 }
-
-// BenchmarkCached measures a start when the verdicts on a program of 64 MB are stored.
-func BenchmarkCached(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "claude")
-	if err := errors.Join(os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755), os.Truncate(path, 64<<20)); err != nil {
-		b.Fatal(err)
-	}
-	found := probe.Report{Support: all(statement.Holds)}
-	s := Store{Dir: filepath.Join(b.TempDir(), "claude"),
-		probe: func(context.Context, probe.Target) probe.Report { return found }}
-	p := Program{Path: path, Version: statement.Version{2, 1, 400}}
-	s.Ensure(b.Context(), p)
-	for b.Loop() {
-		if c := s.Ensure(b.Context(), p); c.Source != Cached {
-			b.Fatal("it was probed again")
-		}
-	}
-}

@@ -2,17 +2,11 @@ package page_test
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"math"
-	"os"
 	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -57,31 +51,6 @@ func pageData(t *testing.T, html, id string, v any) {
 	}
 	if err := json.Unmarshal([]byte(text), v); err != nil {
 		t.Fatalf("%s: %v", id, err)
-	}
-}
-
-// The policy has the digests of the page's parts; a browser refuses everything else.
-func TestPolicyFitsThePage(t *testing.T) {
-	t.Parallel()
-	html := writePage(t, reporttest.MixedRun(t, nil))
-	for tag, directive := range map[string]string{"style": "style-src", "script": "script-src"} {
-		_, rest, _ := strings.Cut(html, "<"+tag+">")
-		body, _, ok := strings.Cut(rest, "</"+tag+">")
-		sum := sha256.Sum256([]byte(body))
-		want := directive + " &#39;sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "&#39;"
-		if want = strings.ReplaceAll(want, "+", "&#43;"); !ok || !strings.Contains(html, want) {
-			t.Errorf("the policy does not have %s", want)
-		}
-	}
-	for _, want := range []string{"default-src &#39;none&#39;", "connect-src &#39;none&#39;", "base-uri &#39;none&#39;",
-		"form-action &#39;none&#39;"} {
-		if !strings.Contains(html, want) {
-			t.Errorf("the policy does not have %s", want)
-		}
-	}
-	if m := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^ ]*`).FindAllString(html, -1); len(m) > 1 ||
-		len(m) == 1 && !strings.Contains(m[0], "www.w3.org/2000/svg") {
-		t.Errorf("the page names addresses: %q", m)
 	}
 }
 
@@ -212,59 +181,6 @@ func TestFilesOfAttempts(t *testing.T) {
 	if a := d.Task(1, true).Attempts[0]; a.Prompt != "" || len(a.End.Result.Checks) != 1 {
 		t.Errorf("%+v", a)
 	}
-}
-
-// Text has a contrast of at least 4.5:1 on every background, in both themes (WCAG 2.2, 1.4.3).
-func TestContrast(t *testing.T) {
-	t.Parallel()
-	css, err := os.ReadFile("assets/page.css")
-	if err != nil {
-		t.Fatal(err)
-	}
-	colors := map[string][2]string{}
-	for _, m := range regexp.MustCompile(`--([a-z]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindAllStringSubmatch(string(css), -1) {
-		colors[m[1]] = [2]string{m[2], m[3]}
-	}
-	if len(colors) < 16 {
-		t.Fatalf("only %d colours found", len(colors))
-	}
-	check := func(text, ground string) {
-		for i, theme := range []string{"light", "dark"} {
-			a, b := luminance(t, colors[text][i]), luminance(t, colors[ground][i])
-			if c := (max(a, b) + 0.05) / (min(a, b) + 0.05); c < 4.5 {
-				t.Errorf("%s: %s on %s has a contrast of %.2f", theme, text, ground, c)
-			}
-		}
-	}
-	for _, text := range []string{"ink", "muted", "link", "done", "verified", "running", "advising", "failed", "blocked",
-		"pending"} {
-		for _, ground := range []string{"bg", "card", "sunk"} {
-			check(text, ground)
-		}
-	}
-	for _, ground := range []string{"add", "del", "soft"} {
-		check("ink", ground)
-	}
-	check("bg", "ink") // the tooltip
-}
-
-func luminance(t *testing.T, hex string) float64 {
-	t.Helper()
-	sum := 0.0
-	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
-		n, err := strconv.ParseUint(hex[1+2*i:3+2*i], 16, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := float64(n) / 255
-		if c <= 0.04045 {
-			c /= 12.92
-		} else {
-			c = math.Pow((c+0.055)/1.055, 2.4)
-		}
-		sum += weight * c
-	}
-	return sum
 }
 
 // The page has the verdict of a complete run and says how each task is known; another run has none.
