@@ -17,7 +17,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/learn"
 	"wavex/internal/plan"
-	"wavex/internal/request/score"
+	"wavex/internal/request"
 	"wavex/internal/tasklist"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
@@ -198,9 +198,9 @@ func (p *prompter) DismissLearnings(ctx context.Context, list []learn.Learning) 
 }
 
 // Clarify asks each question. A letter selects a proposal.
-func (p *prompter) Clarify(ctx context.Context, s score.Score,
+func (p *prompter) Clarify(ctx context.Context, s request.Score,
 	asked []counsel.ClarifyQuestion) (map[string]string, error) {
-	fmt.Fprintf(p.out, "The request is not clear enough yet: %s. At least %d points are needed.\nEnter skips a question; an empty round ends it.\n", s, score.MinReady)
+	fmt.Fprintf(p.out, "The request is not clear enough yet: %s. At least %d points are needed.\nEnter skips a question; an empty round ends it.\n", s, request.MinReady)
 	out := map[string]string{}
 	for _, q := range asked {
 		fmt.Fprintf(p.out, "%s: %s\n", q.Dimension, q.Question)

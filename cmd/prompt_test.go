@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"wavex/counsel"
-	"wavex/internal/request/score"
+	"wavex/internal/request"
 	"wavex/scheduler"
 )
 
@@ -21,7 +21,7 @@ func TestNoLineAfterAnInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	out := &prompted{at: "> ", then: func() { cancel(scheduler.ErrInterrupted) }}
 	p := &prompter{in: bufio.NewReader(in), out: out}
-	_, err := p.Clarify(ctx, score.Score{}, []counsel.ClarifyQuestion{{Dimension: "done", Question: "When is it over?"}})
+	_, err := p.Clarify(ctx, request.Score{}, []counsel.ClarifyQuestion{{Dimension: "done", Question: "When is it over?"}})
 	if !errors.Is(err, scheduler.ErrInterrupted) {
 		t.Errorf("clarifying ended with %v", err)
 	}

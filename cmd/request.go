@@ -20,8 +20,6 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/request"
-	"wavex/internal/request/driver"
-	"wavex/internal/request/score"
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
 	"wavex/internal/textfmt"
@@ -56,8 +54,8 @@ type requestCommand struct {
 	config   event.RequestConfig
 	id       string
 	secrets  *secret.Redactor
-	prompter *prompter      // nil: there is no person to ask
-	intake   *driver.Driver // nil: not opened yet
+	prompter *prompter       // nil: there is no person to ask
+	intake   *request.Driver // nil: not opened yet
 }
 
 // load reads the journal of the current directory and decides whether its request is continued. It
@@ -141,7 +139,7 @@ func (q *requestCommand) resolveConfig() error {
 // recorded one they would have no effect.
 func (q *requestCommand) checkGivenFlags() error {
 	if q.score != nil {
-		if _, err := score.Given(q.score); err != nil {
+		if _, err := request.GivenScore(q.score); err != nil {
 			return usage("--spec-score: %s", err)
 		}
 	}
@@ -196,7 +194,7 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 		q.force = true
 		q.notify("rehearsal: the request is taken as it is; Claude Code scores it, and asks about an unclear one")
 	}
-	o := driver.Options{
+	o := request.Options{
 		Dir: q.dir, Loop: q.loop, ID: q.id, New: q.progress == nil, Text: q.text, Config: q.config, Fresh: q.run.fresh,
 		JournalLen:  len(q.past),
 		BudgetGiven: q.run.given("budget"), Force: q.force, Agent: who, Prices: prices, Experts: roster,
@@ -206,7 +204,7 @@ func (q *requestCommand) open(ctx context.Context, view func(event.Event)) error
 	if q.prompter != nil {
 		o.Prompter = q.prompter
 	}
-	q.intake, err = driver.Open(o)
+	q.intake, err = request.Open(o)
 	return err
 }
 

@@ -12,7 +12,6 @@ import (
 	"wavex/internal/journal"
 	"wavex/internal/plan"
 	"wavex/internal/request"
-	"wavex/internal/request/decompose"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
 	"wavex/runner"
@@ -50,7 +49,7 @@ func (q *requestCommand) stageError(err error, signalled int) error {
 		vague   *request.NotReadyError
 		large   *request.TooLargeError
 		call    *request.CallError
-		refusal *decompose.Refusal
+		refusal *request.Refusal
 		limit   *budget.LimitError
 		shape   *request.ShapeError
 		full    *journal.WriteError

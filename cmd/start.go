@@ -15,7 +15,6 @@ import (
 	"wavex/internal/planfile"
 	"wavex/internal/report"
 	"wavex/internal/request"
-	"wavex/internal/request/score"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
 )
@@ -148,7 +147,7 @@ func (q *requestCommand) confirmPlan(ctx context.Context, res request.Result) (*
 	if !q.givesBudget() {
 		limits = forecast.Limits(p)
 	}
-	facts := score.PreflightFacts{Decision: res.Intent.Decision, Reversibility: res.Intent.Reversibility,
+	facts := request.PreflightFacts{Decision: res.Intent.Decision, Reversibility: res.Intent.Reversibility,
 		Workflow: res.Intent.Kind,
 		Criteria: len(p.Criteria), Tasks: len(p.Tasks), Waves: waves, Plan: q.displayPath(res.Path),
 		State:  q.displayPath(string(q.loop)),
@@ -166,7 +165,7 @@ func (q *requestCommand) confirmPlan(ctx context.Context, res request.Result) (*
 			facts.Unchecked = append(facts.Unchecked, p.Tasks[i].ID)
 		}
 	}
-	points := score.Preflight(facts)
+	points := request.Preflight(facts)
 	q.notify("preflight:")
 	for i, pt := range points {
 		mark := "ok"
@@ -175,11 +174,11 @@ func (q *requestCommand) confirmPlan(ctx context.Context, res request.Result) (*
 		}
 		q.notify(fmt.Sprintf("  %d. %s %s: %s", i+1, mark, pt.Name, pt.Text))
 	}
-	if !score.PreflightPassed(points) {
+	if !request.PreflightPassed(points) {
 		fmt.Fprintln(q.std.Err, "wavex: the checklist is not passed; nothing was started. Put it right, then continue with: wavex start")
 		return nil, exitCode(event.ExitBlocked)
 	}
-	if q.prompter != nil && res.Intent.Decision.Shape == score.Colleague {
+	if q.prompter != nil && res.Intent.Decision.Shape == request.Colleague {
 		if err := q.confirmG1(ctx, p); err != nil {
 			return nil, err
 		}
@@ -202,12 +201,12 @@ func (q *requestCommand) confirmG1(ctx context.Context, p *plan.Plan) error {
 }
 
 // runOptionsFor returns the options that run the plan: the given flags and the settings of the request.
-func (q *requestCommand) runOptionsFor(p *plan.Plan, shape score.Shape) *runOptions {
+func (q *requestCommand) runOptionsFor(p *plan.Plan, shape request.Autonomy) *runOptions {
 	o := q.run
 	switch shape {
-	case score.Colleague:
+	case request.Colleague:
 		o.gates = event.GatesAttempts
-	case score.ToolReview:
+	case request.ToolReview:
 		o.gates = event.GatesWaves
 	}
 	o.planPath, o.fresh, o.told = p.Path, false, nil

@@ -9,9 +9,6 @@ import (
 
 	"wavex/counsel"
 	"wavex/internal/jsonschema/jsonschematest"
-	"wavex/internal/request"
-	"wavex/internal/request/decompose"
-	"wavex/internal/request/shape"
 )
 
 func FuzzInstance(f *testing.F) {
@@ -34,7 +31,7 @@ func TestInstanceFits(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
 		counsel.OpinionSchema, counsel.ReviewSchema, counsel.RefuteSchema, counsel.JudgeSchema, counsel.ChallengeSchema,
-		counsel.ClarifySchema, request.ScoreSchema, shape.Schema, decompose.Schema,
+		counsel.ClarifySchema,
 		`{"type":"object","required":["verdict","score","notes"],"properties":{"verdict":{"enum":["approve","reject"]},"score":{"type":"integer","minimum":1,"maximum":5},"notes":{"type":"array","minItems":2,"items":{"type":"string","minLength":12}}}}`,
 		`{"$defs":{"who":{"type":"string"}},"type":"object","required":["a"],"properties":{"a":{"$ref":"#/$defs/who"}},"additionalProperties":false}`,
 		`true`, `{}`,

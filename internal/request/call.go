@@ -15,27 +15,25 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
-	"wavex/internal/request/decompose"
-	"wavex/internal/request/score"
 	"wavex/runner"
 )
 
 // NotReadyError means that a request is too vague to plan, and has the questions that would make it
 // clearer.
 type NotReadyError struct {
-	Score     score.Score
+	Score     Score
 	Questions []counsel.ClarifyQuestion
 }
 
 func (e *NotReadyError) Error() string {
-	return fmt.Sprintf("the request is not ready: %s, at least %d are needed", e.Score, score.MinReady)
+	return fmt.Sprintf("the request is not ready: %s, at least %d are needed", e.Score, MinReady)
 }
 
 // TooLargeError means that a request needs more than one plan, and proposes the plans.
-type TooLargeError struct{ Proposals []decompose.Proposal }
+type TooLargeError struct{ Proposals []Proposal }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the request is more than %d tasks; it should be %d plans", decompose.MaxTasks, len(e.Proposals))
+	return fmt.Sprintf("the request is more than %d tasks; it should be %d plans", maxTasks, len(e.Proposals))
 }
 
 // CallError means that a question got no answer.

@@ -11,7 +11,6 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
-	"wavex/internal/request/score"
 	"wavex/runner"
 )
 
@@ -34,7 +33,7 @@ func (m *Machine) intent(ctx context.Context) (Intent, error) {
 			if in.Score, err = m.score(ctx, round, in.Request); err != nil {
 				return in, err
 			}
-			if in.Score.Total() >= score.MinReady || m.state.opened.Config.Offline || m.isForced() || round > maxRounds {
+			if in.Score.Total() >= MinReady || m.state.opened.Config.Offline || m.isForced() || round > maxRounds {
 				break
 			}
 			if in.Questions, err = m.clarify(ctx, round, in.Request, in.Score); err != nil {
@@ -49,19 +48,19 @@ func (m *Machine) intent(ctx context.Context) (Intent, error) {
 			}
 			in.Request, in.Questions = clearer, nil
 		}
-		if in.Score.Total() < score.MinReady && in.Questions == nil {
+		if in.Score.Total() < MinReady && in.Questions == nil {
 			in.Questions = generalQuestions(in.Score)
 		}
-		in.Decision = score.Decide(in.Score, in.Familiarity)
-		if s := m.state.opened.Config.Shape; s != "" && in.Decision.Shape != score.Blocked {
-			in.Decision.Shape, in.Decision.Why = score.Shape(s), "given"
+		in.Decision = decide(in.Score, in.Familiarity)
+		if s := m.state.opened.Config.Shape; s != "" && in.Decision.Shape != Blocked {
+			in.Decision.Shape, in.Decision.Why = Autonomy(s), "given"
 		}
-		in.Kind = score.ClassifyWorkflow(in.Request)
+		in.Kind = classifyWorkflow(in.Request)
 		if w := m.state.opened.Config.Workflow; w != "" {
-			in.Kind = score.WorkflowMatch{Workflow: score.Workflow(w), By: "given"}
+			in.Kind = WorkflowMatch{Workflow: Workflow(w), By: "given"}
 		}
-		in.Reversibility = score.ClassifyReversibility(in.Request)
-		in.Phases = score.Phases(in.Score, in.Kind, in.Reversibility)
+		in.Reversibility = classifyReversibility(in.Request)
+		in.Phases = phasesOf(in.Score, in.Kind, in.Reversibility)
 		return in, nil
 	})
 }
@@ -69,14 +68,14 @@ func (m *Machine) intent(ctx context.Context) (Intent, error) {
 // clarify lets a panel ask about the open dimensions. It adds general questions for dimensions that
 // no expert asked about.
 func (m *Machine) clarify(ctx context.Context, round int, request string,
-	s score.Score) ([]counsel.ClarifyQuestion, error) {
+	s Score) ([]counsel.ClarifyQuestion, error) {
 	out := generalQuestions(s)
 	if m.Panel == nil {
 		return out, nil
 	}
 	v := counsel.ClarifyCase{Request: request, Dir: m.Dir}
 	for _, d := range s.Missing() {
-		v.Gaps = append(v.Gaps, counsel.Gap{Dimension: d.String(), About: d.Meaning(), Example: d.Example(score.MaxPoints)})
+		v.Gaps = append(v.Gaps, counsel.Gap{Dimension: d.String(), About: d.Meaning(), Example: d.Example(maxPoints)})
 	}
 	answer, err := m.askOnce(ctx, fmt.Sprintf("clarify/%d", round), clarifyCap, func(ctx context.Context, limit budget.USD,
 		logDir string) runner.Answer {
@@ -103,7 +102,8 @@ func (m *Machine) clarify(ctx context.Context, round int, request string,
 		m.Notify("the panel could not be asked (" + c.Unavailable + "); the questions are general ones")
 	}
 	for i := range out {
-		if j := slices.IndexFunc(c.Questions, func(a counsel.ClarifyQuestion) bool { return a.Dimension == out[i].Dimension }); j >= 0 {
+		same := func(q counsel.ClarifyQuestion) bool { return q.Dimension == out[i].Dimension }
+		if j := slices.IndexFunc(c.Questions, same); j >= 0 {
 			out[i] = c.Questions[j]
 		}
 	}
@@ -111,7 +111,7 @@ func (m *Machine) clarify(ctx context.Context, round int, request string,
 }
 
 // generalQuestions returns the questions that fit any request.
-func generalQuestions(s score.Score) []counsel.ClarifyQuestion {
+func generalQuestions(s Score) []counsel.ClarifyQuestion {
 	var out []counsel.ClarifyQuestion
 	for _, d := range s.Missing() {
 		out = append(out, counsel.ClarifyQuestion{Dimension: d.String(), Question: d.Question(), Proposals: d.Proposals()})
@@ -131,7 +131,7 @@ func (m *Machine) promptAnswers(ctx context.Context, round int, in Intent) (stri
 			return "", err
 		}
 		clearer := in.Request
-		for _, d := range score.Dimensions {
+		for _, d := range dimensions {
 			if a := strings.TrimSpace(given[d.String()]); a != "" {
 				clearer += fmt.Sprintf("\n%s: %s", d.Title(), a)
 			}

@@ -5,6 +5,8 @@
 package request
 
 import (
+	"wavex/internal/userdata"
+
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,9 +17,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/learn"
 	"wavex/internal/loop"
-	"wavex/internal/request/decompose"
-	"wavex/internal/request/score"
-	"wavex/internal/request/shape"
 )
 
 // Prompter is the user at the terminal. Its methods block until there is an answer or ctx ends; an
@@ -27,7 +26,7 @@ type Prompter interface {
 	DismissLearnings(ctx context.Context, list []learn.Learning) (dismissed []string, err error)
 	// Clarify asks about the open dimensions of a request, and returns the answers by dimension. An
 	// empty result means that the person gives up.
-	Clarify(ctx context.Context, s score.Score, asked []counsel.ClarifyQuestion) (map[string]string, error)
+	Clarify(ctx context.Context, s Score, asked []counsel.ClarifyQuestion) (map[string]string, error)
 }
 
 // Machine runs the stages. All fields but Prompter, Panel and PlanBudget are required.
@@ -55,7 +54,7 @@ type Machine struct {
 	// Learnings returns the learnings to recall, Maxims the user's own rules. Each is called at
 	// most once for a request.
 	Learnings func() ([]learn.Learning, error)
-	Maxims    func() ([]decompose.Note, error)
+	Maxims    func() ([]userdata.Note, error)
 	// Mark is the mark of the processes of this session's calls. Each session has its own, because
 	// the cleanup after a killed session may still be running.
 	Mark string
@@ -76,8 +75,8 @@ type Machine struct {
 // Result is a plan and its sources.
 type Result struct {
 	Intent Intent
-	Shape  shape.Shape
-	Plan   decompose.Plan
+	Shape  Shape
+	Plan   Plan
 	Path   string // of the plan file
 	Origin event.Origin
 }
@@ -85,18 +84,18 @@ type Result struct {
 // Intent is the result of scoring a request.
 type Intent struct {
 	Request       string                    `json:"request"` // including the clarifications
-	Score         score.Score               `json:"score"`
-	Decision      score.Decision            `json:"decision"`
-	Kind          score.WorkflowMatch       `json:"kind"`
-	Reversibility score.Reversibility       `json:"undo"`
-	Phases        []score.Phase             `json:"phases,omitempty"`
+	Score         Score                     `json:"score"`
+	Decision      Decision                  `json:"decision"`
+	Kind          WorkflowMatch             `json:"kind"`
+	Reversibility Reversibility             `json:"undo"`
+	Phases        []Phase                   `json:"phases,omitempty"`
 	Recall        []string                  `json:"recall_surfaced,omitempty"`
 	Questions     []counsel.ClarifyQuestion `json:"asked,omitempty"` // if the request is not ready
 	Familiarity   int                       `json:"familiarity"`
 }
 
 // Run runs all stages. Its errors are *NotReadyError, *TooLargeError, *CallError, *budget.LimitError,
-// *decompose.Refusal, or errors of the journal and the files.
+// *Refusal, or errors of the journal and the files.
 func (m *Machine) Run(ctx context.Context) (Result, error) {
 	var res Result
 	var err error
@@ -110,7 +109,7 @@ func (m *Machine) Run(ctx context.Context) (Result, error) {
 		return res, err
 	}
 	m.Notify(describe(res.Intent))
-	if res.Intent.Decision.Shape == score.Blocked {
+	if res.Intent.Decision.Shape == Blocked {
 		return res, &NotReadyError{Score: res.Intent.Score, Questions: res.Intent.Questions}
 	}
 	res.Origin = m.origin(res.Intent)
@@ -152,9 +151,9 @@ func describe(in Intent) string {
 	}
 	s := fmt.Sprintf("score %s", in.Score)
 	switch in.Score.Source {
-	case score.FromHeuristic:
+	case fromHeuristic:
 		s += ", by a heuristic: words and patterns, no model was asked"
-	case score.FromUser:
+	case fromUser:
 		s += ", as given: nobody was asked"
 	}
 	return s + fmt.Sprintf("\nfit %d: %s (%s; the spec score alone says %s)\nworkflow %s (%s, %s) | reversibility %s (%s)",

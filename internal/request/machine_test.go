@@ -1,6 +1,8 @@
-package request_test
+package request
 
 import (
+	"wavex/internal/userdata"
+
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,20 +16,16 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/learn"
 	"wavex/internal/loop"
-	"wavex/internal/request"
-	"wavex/internal/request/decompose"
-	"wavex/internal/request/score"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testrepo.Main(m) }
 
 // memoryJournal is a journal in memory. With room set it returns errors after that many records, as after a
 // kill.
@@ -97,7 +95,7 @@ func (w *fixture) Ask(_ context.Context, q runner.Question) runner.Answer {
 const testRequest = "Write the packages; only the standard library; all tests pass and vet is clean; done when they pass"
 
 // machine returns a session over the journal's events.
-func (w *fixture) machine(b *memoryJournal) *request.Machine {
+func (w *fixture) machine(b *memoryJournal) *Machine {
 	if err := os.MkdirAll(string(loop.In(w.dir)), 0o700); err != nil {
 		w.t.Fatal(err)
 	}
@@ -105,19 +103,19 @@ func (w *fixture) machine(b *memoryJournal) *request.Machine {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return &request.Machine{Journal: b, Events: slices.Clone(b.events),
+	return &Machine{Journal: b, Events: slices.Clone(b.events),
 		Now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 		Caller: w, Panel: &counsel.Panel{Caller: w, Experts: experts}, Dir: w.dir, Loop: loop.In(w.dir), Limits: limits(),
 		RecoverCost: func(_ context.Context, c event.CallStarted, _ string) budget.USD { return min(c.Cap, 77) },
 		Redact:      func(b event.Body) event.Body { return b }, View: func(event.Event) {}, Notify: func(string) {},
 		Learnings: func() ([]learn.Learning, error) { return nil, nil },
-		Maxims:    func() ([]decompose.Note, error) { return []decompose.Note{}, nil }}
+		Maxims:    func() ([]userdata.Note, error) { return []userdata.Note{}, nil }}
 }
 
 func limits() budget.Limits { return budget.Limits{USD: 5 * budget.Dollar, NoIterations: true} }
 
 // finish handles the request to its end.
-func (w *fixture) finish(t *testing.T, m *request.Machine) request.Result {
+func (w *fixture) finish(t *testing.T, m *Machine) Result {
 	t.Helper()
 	if err := m.Open(w.opened()); err != nil {
 		t.Fatal(err)
@@ -153,7 +151,7 @@ func TestForced(t *testing.T) {
 			}
 			res, err := m.Run(t.Context())
 			if later {
-				var vague *request.NotReadyError
+				var vague *NotReadyError
 				if !errors.As(err, &vague) || len(w.asked) != 0 {
 					t.Fatalf("%v, asked %v", err, w.asked)
 				}
@@ -164,14 +162,14 @@ func TestForced(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := res.Intent.Decision; !d.Forced || d.Spec != 1 || d.Fit != 5 || d.Shape != score.Colleague ||
-				res.Intent.Score.Source != score.FromUser {
+			if d := res.Intent.Decision; !d.Forced || d.Spec != 1 || d.Fit != 5 || d.Shape != Colleague ||
+				res.Intent.Score.Source != fromUser {
 				t.Errorf("%+v, %+v", d, res.Intent.Score)
 			}
 			if got := strings.Join(w.asked, " "); got != "shape/1 phase/plan phase/requirements phase/design decompose/1" {
 				t.Errorf("asked %s", got)
 			}
-			s, err := request.ReadProgress(b.events)
+			s, err := ReadProgress(b.events)
 			if err != nil || s.NotReady || s.Origin.Shape != "colleague" || s.Origin.SpecScore != 1 {
 				t.Errorf("%+v, %v", s, err)
 			}
@@ -221,7 +219,7 @@ func TestKilledAfterEveryEvent(t *testing.T) {
 		t.Fatalf("asked %s", got)
 	}
 	for n := range all.events { // a journal whose beginning is missing
-		if s, err := request.ReadProgress(all.events[n:]); err != nil || (s != nil) != (n == 0) {
+		if s, err := ReadProgress(all.events[n:]); err != nil || (s != nil) != (n == 0) {
 			t.Errorf("without %d records it stands at %+v, %v", n, s, err)
 		}
 	}
@@ -273,7 +271,7 @@ func TestKilledAfterEveryEvent(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("after %d records: %+v, want %+v", n, got, want)
 		}
-		if s, err := request.ReadProgress(b.events); err != nil || !s.Planned || s.Origin == nil || s.Stage != "executing" {
+		if s, err := ReadProgress(b.events); err != nil || !s.Planned || s.Origin == nil || s.Stage != "executing" {
 			t.Errorf("after %d records it stands at %+v, %v", n, s, err)
 		}
 	}
@@ -369,9 +367,9 @@ func (p *fakePrompter) DismissLearnings(_ context.Context, list []learn.Learning
 	return []string{list[0].ID}, nil
 }
 
-func (p *fakePrompter) Clarify(_ context.Context, s score.Score,
+func (p *fakePrompter) Clarify(_ context.Context, s Score,
 	asked []counsel.ClarifyQuestion) (map[string]string, error) {
-	if s.Total() >= score.MinReady || len(asked) != len(s.Missing()) {
+	if s.Total() >= MinReady || len(asked) != len(s.Missing()) {
 		p.t.Errorf("asked %d questions at %s", len(asked), s)
 	}
 	for _, a := range asked {
@@ -439,11 +437,11 @@ func TestNotReadyWithoutPrompter(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := m.Run(t.Context())
-	var vague *request.NotReadyError
+	var vague *NotReadyError
 	if !errors.As(err, &vague) || len(vague.Questions) != 5 || vague.Questions[0].Dimension != "done" {
 		t.Fatalf("%v", err)
 	}
-	if s, err := request.ReadProgress(b.events); err != nil || !s.NotReady {
+	if s, err := ReadProgress(b.events); err != nil || !s.NotReady {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -474,7 +472,7 @@ func TestFailures(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := m.Run(t.Context())
-			var call *request.CallError
+			var call *CallError
 			if !errors.As(err, &call) || call.Outcome != c.want || len(w.asked) != c.asked {
 				t.Errorf("%v after %v", err, w.asked)
 			}
@@ -510,7 +508,7 @@ func TestMaxims(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	m := w.machine(&memoryJournal{})
-	m.Maxims = func() ([]decompose.Note, error) { return nil, errors.New("unreadable") }
+	m.Maxims = func() ([]userdata.Note, error) { return nil, errors.New("unreadable") }
 	if err := m.Open(w.opened()); err != nil {
 		t.Fatal(err)
 	}
@@ -533,7 +531,7 @@ func TestIrreversible(t *testing.T) {
 		t.Fatal(err)
 	}
 	res, err := m.Run(t.Context())
-	if err != nil || res.Intent.Reversibility.Class != score.Irreversible {
+	if err != nil || res.Intent.Reversibility.Class != Irreversible {
 		t.Fatalf("%+v, %v", res.Intent, err)
 	}
 	if got := fmt.Sprint(len(res.Shape.Criteria), len(res.Shape.MustNot)); got != "2 2" ||
@@ -559,7 +557,7 @@ func TestStoppedWhileAnEarlierCallIsEnded(t *testing.T) {
 		<-own.Done()
 		return c.Cap
 	}
-	var call *request.CallError
+	var call *CallError
 	if _, err := second.Run(ctx); !errors.As(err, &call) || call.Outcome != runner.Interrupted || len(b.events) != left {
 		t.Fatalf("%v; %d records after %d", err, len(b.events), left)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package request_test
+package request
 
 import (
 	"errors"

@@ -17,7 +17,6 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/loop"
-	"wavex/internal/request/score"
 	"wavex/internal/safefile"
 	"wavex/runner"
 )
@@ -168,7 +167,7 @@ func (m *Machine) Open(o event.RequestOpened) error {
 func (m *Machine) archiveDocuments() error {
 	to := m.Loop.Run(m.state.opened.Run, loop.Request)
 	docs := []string{m.Loop.Path(loop.Plan)}
-	for _, p := range []score.Phase{score.PhasePlan, score.PhaseRequirements, score.PhaseDesign} {
+	for _, p := range []Phase{PhasePlan, PhaseRequirements, PhaseDesign} {
 		docs = append(docs, m.Loop.Path(string(p)+".md"))
 	}
 	if m.hasLastShape() {

@@ -112,7 +112,7 @@ func (f *Follower) apply(e event.Event) error {
 
 // replayPlan makes the state anew, with the outline of the plan in .loop or with the plan's file.
 func (f *Follower) replayPlan(r *Run) error {
-	p, err := planForDisplay(f.dir, cmp.Or(f.planPath, r.Plan), r)
+	p, err := r.displayPlan(f.dir, cmp.Or(f.planPath, r.Plan))
 	if err != nil {
 		return err
 	}

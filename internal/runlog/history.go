@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
-	"wavex/internal/request"
 	"wavex/internal/usererr"
 	"wavex/scheduler"
 )
@@ -114,51 +114,59 @@ func LoadForDisplay(dir loop.Dir, path, id string) (*History, error) {
 }
 
 func load(dir loop.Dir, id string, planOf func(*Run) (*plan.Plan, error)) (*History, error) {
-	found, err := findEvents(dir, id)
+	h := &History{Loop: dir}
+	last, err := h.find(id)
 	if err != nil {
 		return nil, err
 	}
-	p, err := planOf(found.run)
+	p, err := planOf(last)
 	if err != nil {
 		return nil, err
 	}
-	s := scheduler.NewState(p)
-	if err := s.Replay(found.events); err != nil {
+	h.State = scheduler.NewState(p)
+	if err := h.State.Replay(h.Events); err != nil {
 		return nil, err
 	}
-	s.Config.Dir, s.Config.Loop = filepath.Dir(string(dir)), dir // the project may have moved since
-	return &History{Loop: dir, State: s, Events: found.events, Alive: !found.later && journal.Locked(dir),
-		Later: found.later}, nil
+	h.State.Config.Dir, h.State.Config.Loop = filepath.Dir(string(dir)), dir // the project may have moved since
+	h.Alive = !h.Later && journal.Locked(dir)
+	return h, nil
 }
 
-// foundRun is a run in a journal.
-type foundRun struct {
-	events []event.Event // up to its end
-	run    *Run
-	later  bool // another run follows
-}
-
-func findEvents(dir loop.Dir, id string) (f foundRun, err error) {
-	if f.events, err = Read(dir); err != nil {
-		return f, err
+// find reads the events up to the end of the run with an id, or with "" of the last one, and returns the run.
+func (p *History) find(id string) (_ *Run, err error) {
+	if p.Events, err = Read(p.Loop); err != nil {
+		return nil, err
 	}
 	if id != "" {
-		own, later := UpTo(f.events, id)
-		if own == nil {
-			return f, usererr.Usage("there is no run %s in %s; wavex runs lists them", id, dir)
+		if p.Events, p.Later = UpTo(p.Events, id); p.Events == nil {
+			return nil, usererr.Usage("there is no run %s in %s; wavex runs lists them", id, p.Loop)
 		}
-		f.events, f.later = own, later
 	}
-	if last := Last(f.events); last != nil {
-		f.run = last.In(dir)
-		return f, nil
+	if last := Last(p.Events); last != nil {
+		return last.In(p.Loop), nil
 	}
-	if s, err := request.ReadProgress(f.events); err == nil && s != nil && !s.Planned {
-		return f, usererr.Usage(
-			"there is no run in %s yet; the request %q is at the stage %s, %s spent; continue it with: wavex start", dir,
-			s.Opened.Request, s.Stage, s.Spent.Spent())
+	if open, spent := openRequest(p.Events); open != nil {
+		return nil, usererr.Usage("there is no run in %s yet; the request %q has no plan yet, %s spent; "+
+			"continue it with: wavex start", p.Loop, open.Request, spent.Spent())
 	}
-	return f, NoRunError(dir)
+	return nil, NoRunError(p.Loop)
+}
+
+// openRequest returns the last request, or nil if it has a plan, and its cost.
+func openRequest(events []event.Event) (open *event.RequestOpened, spent budget.USD) {
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case event.RequestOpened:
+			open, spent = &b, 0
+		case event.CallEnded:
+			spent += b.Cost
+		case event.StageEnded:
+			if b.Stage == "decompose" {
+				open = nil
+			}
+		}
+	}
+	return open, spent
 }
 
 // CurrentPlan returns the current plan in the file path, or with "" in the run's own file.
@@ -171,30 +179,17 @@ func (r *Run) CurrentPlan(path string) (p *plan.Plan, err error) {
 	return planfile.Reread(path, r.Config.Run, plan.RunParams(r.Config.Params, r.Config.Lists))
 }
 
-// displayPlan returns the plan that the run had, if .loop has it, else the current one.
+// displayPlan returns the plan that a run had, if .loop has it, else the current one. If that cannot be read, it
+// returns the outline of another session. The plan has the path that this command uses.
 func (r *Run) displayPlan(dir loop.Dir, path string) (*plan.Plan, error) {
-	p, err := planForDisplay(dir, cmp.Or(path, r.Plan), r)
-	switch {
-	case err != nil && path == "":
-		return r.CurrentPlan("") // its error says more
-	case err == nil && path != "":
-		p.Path = path // the path that this command uses
-	}
-	return p, err
-}
-
-// planForDisplay returns the plan of a run: its outline or the file. If neither has the digest of that plan, it returns
-// the outline of another session.
-func planForDisplay(dir loop.Dir, path string, r *Run) (*plan.Plan, error) {
 	kept := SavedPlan(dir, r.Config.Run)
-	if kept != nil && kept.Digest == r.Digest {
-		return kept, nil
+	if kept == nil || kept.Digest != r.Digest {
+		if p, err := r.CurrentPlan(path); err == nil || kept == nil {
+			return p, err
+		}
 	}
-	p, err := planfile.Reread(path, r.Config.Run, plan.RunParams(r.Config.Params, r.Config.Lists))
-	if err != nil && kept != nil {
-		return kept, nil
-	}
-	return p, err
+	kept.Path = cmp.Or(path, kept.Path)
+	return kept, nil
 }
 
 // PlanEdit compares the plan that a run had with the current one, as a resume does. path is the

@@ -86,7 +86,7 @@ func TestLoadErrors(t *testing.T) {
 		"only a request": {func(t *testing.T) string {
 			_, folder := project(t, event.RequestOpened{Run: "r-1", Request: "build it"})
 			return string(folder)
-		}, "", `the request "build it" is at the stage`},
+		}, "", `the request "build it" has no plan yet`},
 		"the plan is gone": {func(t *testing.T) string {
 			dir, folder := project(t, started("r-1"))
 			testrepo.Must(t, os.Remove(filepath.Join(dir, "plan.json")))

@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"wavex/internal/learn"
-	"wavex/internal/request/decompose"
 	"wavex/internal/safefile"
 	"wavex/internal/usererr"
 )
@@ -51,10 +50,7 @@ func Dir() string {
 // Existing returns the user's data folder as an absolute path, or "" if there is none.
 func Existing() string {
 	dir, err := filepath.Abs(Dir())
-	if err != nil || Dir() == "" {
-		return ""
-	}
-	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+	if st, missing := os.Stat(dir); Dir() == "" || err != nil || missing != nil || !st.IsDir() {
 		return ""
 	}
 	return dir
@@ -65,8 +61,8 @@ func ProjectDir(dir string) string { return filepath.Join(dir, ".wavex") }
 
 // Maxims returns the user's rules: custom.md first, then the other files by name. An existing
 // folder that cannot be read is an error, because no plan may be made without its rules.
-func Maxims() ([]decompose.Note, error) {
-	notes := []decompose.Note{}
+func Maxims() ([]Note, error) {
+	notes := []Note{}
 	root := Dir()
 	if root == "" {
 		return notes, nil
@@ -90,7 +86,7 @@ func Maxims() ([]decompose.Note, error) {
 		if err != nil {
 			return nil, usererr.Blocked(fmt.Errorf("reading the maxims, without which nothing is planned: %w", err))
 		}
-		notes = append(notes, decompose.Note{Title: "maxims/" + e.Name(), Text: string(text)})
+		notes = append(notes, Note{Title: "maxims/" + e.Name(), Text: string(text)})
 	}
 	return notes, nil
 }
@@ -164,3 +160,6 @@ func LearningFiles(dir string) []string {
 	}
 	return files
 }
+
+// Note is a text for a planner, such as the rules of one file.
+type Note struct{ Title, Text string }

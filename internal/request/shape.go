@@ -1,7 +1,7 @@
-// Package shape holds the goal of a request: criteria with their evidence, and conditions that
-// must not become true, kept in SHAPE.md for people to read and change. It reads and writes that
-// file's text; it asks no model and starts nothing.
-package shape
+package request
+
+// This file reads and writes SHAPE.md: criteria with their evidence, and conditions that must not become true.
+// It asks no model.
 
 import (
 	"bytes"
@@ -52,7 +52,7 @@ func cleanItems(items []Item, criteria bool) []Item {
 		if it.Text == "" || slices.ContainsFunc(out, func(o Item) bool { return o.Text == it.Text }) || len(out) == maxItems {
 			continue
 		}
-		if !slices.Contains(EvidenceKinds, it.Verification) {
+		if !slices.Contains(evidenceKinds, it.Verification) {
 			it.Verification = ""
 		}
 		switch {
@@ -68,8 +68,8 @@ func cleanItems(items []Item, criteria bool) []Item {
 	return out
 }
 
-// Render returns the text of SHAPE.md.
-func Render(request string, s Shape) string {
+// renderShape returns the text of SHAPE.md.
+func renderShape(request string, s Shape) string {
 	var b strings.Builder
 	b.WriteString(heading(request))
 	b.WriteString("\nCriteria are met by evidence: `run` succeeds. A mustNot stops the run when its `run` succeeds.\n")
@@ -90,8 +90,8 @@ func heading(request string) string {
 	return b.String()
 }
 
-// IsOf reports whether the text of a SHAPE.md begins as Render begins that of a request, also if the rest was edited.
-func IsOf(request, text string) bool {
+// isShapeOf reports whether the text of a SHAPE.md begins as that of a request, also if the rest was edited.
+func isShapeOf(request, text string) bool {
 	unix := strings.NewReplacer("\r\n", "\n")
 	return strings.HasPrefix(unix.Replace(text), heading(unix.Replace(request))+"\n")
 }
@@ -128,9 +128,9 @@ func quoteScalar(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Parse reads the YAML blocks and the front matter of SHAPE.md. An entry is a text or a mapping. The key
-// "verification" may assign evidence to criteria. Errors are *Error.
-func Parse(text string) (Shape, error) {
+// parseShape reads the YAML blocks and the front matter of SHAPE.md. An entry is a text or a mapping. The key
+// "verification" may assign evidence to criteria. Errors are of type shapeProblem.
+func parseShape(text string) (Shape, error) {
 	var s Shape
 	var evidence []func() error
 	found := false
@@ -158,10 +158,11 @@ func Parse(text string) (Shape, error) {
 		found = found || len(doc.Criteria) > 0
 	}
 	if !found {
-		return s, &Error{"there are no criteria; write a block ```yaml with a list criteria:"}
+		return s, shapeProblem("there are no criteria; write a block ```yaml with a list criteria:")
 	}
 	if n := max(len(s.Criteria), len(s.MustNot)); n > maxItems {
-		return s, &Error{fmt.Sprintf("a list has %d entries; there may be %d criteria, and as many mustNot", n, maxItems)}
+		return s, shapeProblem(fmt.Sprintf("a list has %d entries; there may be %d criteria, and as many mustNot",
+			n, maxItems))
 	}
 	for _, apply := range evidence {
 		if err := apply(); err != nil {
@@ -170,23 +171,23 @@ func Parse(text string) (Shape, error) {
 	}
 	s = s.Clean()
 	if len(s.Criteria) == 0 {
-		return s, &Error{"every criterion is empty"}
+		return s, shapeProblem("every criterion is empty")
 	}
 	return s, nil
 }
 
-// unmarshal reads one YAML block. Errors are *Error.
+// unmarshal reads one YAML block. Errors are of type shapeProblem.
 func unmarshal(block string, doc any) error {
 	var err error
 	// The library panics on some invalid texts, such as "a: !" (1.19.2).
 	if caught := panics.Try(func() { err = yaml.Unmarshal([]byte(block), doc) }); caught != nil {
-		return &Error{"a YAML block cannot be read"}
+		return shapeProblem("a YAML block cannot be read")
 	}
-	if known := (*Error)(nil); errors.As(err, &known) {
+	if known := shapeProblem(""); errors.As(err, &known) {
 		return known
 	}
 	if err != nil {
-		return &Error{"a YAML block cannot be read: " + oneLine(yaml.FormatError(err, false, false))}
+		return shapeProblem("a YAML block cannot be read: " + oneLine(yaml.FormatError(err, false, false)))
 	}
 	return nil
 }
@@ -211,8 +212,8 @@ func blocks(text string) []string {
 	return out
 }
 
-// Schema is the JSON Schema of a model's answer; small, because every call pays for it.
-const Schema = `{"type":"object","properties":{` +
+// shapeSchema is the JSON Schema of a model's answer; small, because every call pays for it.
+const shapeSchema = `{"type":"object","properties":{` +
 	`"criteria":{"type":"array","minItems":1,"maxItems":12,"items":{"type":"object","properties":{"text":{"type":"string"},` +
 	`"verification":{"enum":["execution output","measurement","observation","assumption"]},"run":{"type":"string"}},` +
 	`"required":["text","verification"],"additionalProperties":false}},` +
@@ -220,9 +221,9 @@ const Schema = `{"type":"object","properties":{` +
 	`"required":["text"],"additionalProperties":false}},"tasks":{"type":"integer","minimum":1}},` +
 	`"required":["criteria","mustNot"],"additionalProperties":false}`
 
-// TaskCount returns the number of tasks of the work by the same answer; 0 if the answer does not
+// taskCount returns the number of tasks of the work by the same answer; 0 if the answer does not
 // say.
-func TaskCount(answer json.RawMessage) int {
+func taskCount(answer json.RawMessage) int {
 	var s struct{ Tasks int }
 	if json.Unmarshal(answer, &s) != nil {
 		return 0
@@ -230,14 +231,14 @@ func TaskCount(answer json.RawMessage) int {
 	return max(s.Tasks, 0)
 }
 
-// ReadAnswer reads a model's answer of that schema. Errors are *Error.
-func ReadAnswer(answer json.RawMessage) (Shape, error) {
+// readShapeAnswer reads a model's answer of that schema. Errors are of type shapeProblem.
+func readShapeAnswer(answer json.RawMessage) (Shape, error) {
 	var s Shape
 	if err := json.Unmarshal(answer, &s); err != nil {
-		return s, &Error{"the answer is not the JSON asked for"}
+		return s, shapeProblem("the answer is not the JSON asked for")
 	}
 	if s = s.Clean(); len(s.Criteria) == 0 {
-		return s, &Error{"the answer has no criterion"}
+		return s, shapeProblem("the answer has no criterion")
 	}
 	return s, nil
 }

@@ -1,8 +1,7 @@
-// Package driver turns a request into a plan: it opens the journal, connects the stages to their
-// dependencies, runs them, and keeps workflow-state.json current while there is no run. Package
-// request implements the stages. The command asks the person, prints the messages and chooses the
-// exit code.
-package driver
+package request
+
+// This file connects the stages to their dependencies: it opens the journal, runs them, and keeps
+// workflow-state.json current while there is no run.
 
 import (
 	"context"
@@ -18,7 +17,6 @@ import (
 	"wavex/internal/learn"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
-	"wavex/internal/request"
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
 	"wavex/internal/statefiles"
@@ -46,7 +44,7 @@ type Options struct {
 	Redactor *secret.Redactor
 	Watchdog []string // the command line of the guard process; empty: no guard
 
-	Prompter request.Prompter  // nil: no person is there
+	Prompter Prompter          // nil: no person is there
 	Notify   func(string)      // prints the progress for a person
 	View     func(event.Event) // called with each recorded event
 }
@@ -55,7 +53,7 @@ type Options struct {
 type Driver struct {
 	opts    Options
 	journal *runlog.Journal
-	machine *request.Machine
+	machine *Machine
 }
 
 // Open takes the lock, opens the journal, and records a new request. The caller must Close the
@@ -77,7 +75,7 @@ func Open(o Options) (*Driver, error) {
 }
 
 // Run runs the stages and returns their result. Its errors are those of package request.
-func (r *Driver) Run(ctx context.Context) (request.Result, error) {
+func (r *Driver) Run(ctx context.Context) (Result, error) {
 	defer proc.Contain(ctx, r.opts.Watchdog, r.mark(), r.opts.Loop.Path(loop.WatchdogLock),
 		func(err error) { r.opts.Notify(err.Error()) })()
 	return r.machine.Run(ctx)
@@ -90,14 +88,14 @@ func (r *Driver) Spent() budget.USD { return r.machine.Spent() }
 func (r *Driver) Close() { r.journal.Close() }
 
 // newMachine makes the machine of the stages.
-func (r *Driver) newMachine(past []event.Event) *request.Machine {
+func (r *Driver) newMachine(past []event.Event) *Machine {
 	o := r.opts
 	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: o.Agent.Env(o.Loop, o.ID),
 		Rehearsal: o.Agent.IsRehearsal(), Redactor: o.Redactor}
 	who := &claude.Agent{Host: host, Name: o.Agent.Name, Argv: o.Agent.Argv, Find: o.Agent.Find, Prices: o.Prices,
 		Run: r.mark()}
 	ask := o.Agent.Caller(who)
-	m := &request.Machine{
+	m := &Machine{
 		Journal: r.journal, Events: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask, Experts: o.Experts},
 		Dir: o.Dir, Loop: o.Loop, Limits: o.Config.Limits, Rehearsal: host.Rehearsal,
 		MadeUp: host.Rehearsal && o.Agent.Scenario == nil, Force: o.Force, Maxims: userdata.Maxims,

@@ -1,4 +1,4 @@
-package score
+package request
 
 // This file chooses the documents that are written before tasks are made.
 
@@ -14,14 +14,14 @@ const (
 	PhaseDesign       Phase = "design"       // the solution, if there is a choice
 )
 
-// LargeWork is the number of tasks from which on requirements are written down, even for a clear
+// largeWork is the number of tasks from which on requirements are written down, even for a clear
 // request.
-const LargeWork = 6
+const largeWork = 6
 
-// PhasesForSize returns the phases of work with an estimated number of tasks: it adds requirements to
+// phasesForSize returns the phases of work with an estimated number of tasks: it adds requirements to
 // large work.
-func PhasesForSize(phases []Phase, tasks int) []Phase {
-	if tasks < LargeWork || slices.Contains(phases, PhaseRequirements) {
+func phasesForSize(phases []Phase, tasks int) []Phase {
+	if tasks < largeWork || slices.Contains(phases, PhaseRequirements) {
 		return phases
 	}
 	at := 0
@@ -31,16 +31,16 @@ func PhasesForSize(phases []Phase, tasks int) []Phase {
 	return slices.Insert(slices.Clone(phases), at, PhaseRequirements)
 }
 
-// Phases returns the documents that a request needs: none for a clear request with an exact place;
+// phasesOf returns the documents that a request needs: none for a clear request with an exact place;
 // plan if the code must be understood; also design if the work restructures code or cannot be
 // undone; all of them if the criteria of success are unclear.
-func Phases(s Score, k WorkflowMatch, u Reversibility) []Phase {
+func phasesOf(s Score, k WorkflowMatch, u Reversibility) []Phase {
 	switch {
 	case s.Success.Points == 0 || s.Outcome.Points == 0:
 		return []Phase{PhasePlan, PhaseRequirements, PhaseDesign}
 	case k.Workflow == Refactor || u.Class == Irreversible:
 		return []Phase{PhasePlan, PhaseDesign}
-	case s.Scope.Points == MaxPoints && s.Total() >= 8:
+	case s.Scope.Points == maxPoints && s.Total() >= 8:
 		return nil
 	}
 	return []Phase{PhasePlan}

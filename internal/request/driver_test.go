@@ -1,4 +1,4 @@
-package driver
+package request
 
 import (
 	"errors"
@@ -14,14 +14,11 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
-	"wavex/internal/request"
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
 	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
 )
-
-func TestMain(m *testing.M) { testrepo.Main(m) }
 
 const precise = "Add a function Sum(a, b int) int to sum.go of this Go module, with a table test in sum_test.go; only these two files, no new dependencies; done when go test ./... passes."
 
@@ -99,7 +96,7 @@ func TestVague(t *testing.T) {
 	o, _, _ := asked(dir, "make it better")
 	r, err := Open(o)
 	testrepo.Must(t, err)
-	var vague *request.NotReadyError
+	var vague *NotReadyError
 	if _, err := r.Run(t.Context()); !errors.As(err, &vague) {
 		t.Errorf("%v", err)
 	}

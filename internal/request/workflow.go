@@ -1,4 +1,4 @@
-package score
+package request
 
 // This file determines the kind of work by the words of the request, and the gate of each kind. If
 // a request has words of several kinds, debug has precedence over refactor, and refactor over
@@ -66,9 +66,9 @@ func workflowRules() []workflowRule {
 	}
 }
 
-// ClassifyWorkflow returns the workflow of a request; without any matching word it is Build. Text in
+// classifyWorkflow returns the workflow of a request; without any matching word it is Build. Text in
 // backticks or quotes is a name and is ignored.
-func ClassifyWorkflow(request string) WorkflowMatch {
+func classifyWorkflow(request string) WorkflowMatch {
 	text := withoutQuotes(request)
 	for _, r := range workflowRules() {
 		if word := r.words().FindString(text); word != "" {

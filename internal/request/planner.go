@@ -1,7 +1,7 @@
-// Package decompose turns a request with its shape into a plan: it asks a planner, reads the
-// answer as a plan, and reports the mistakes to the planner until there are none. It trusts no
-// answer. It starts no process, and does not know how questions are asked or paid for.
-package decompose
+package request
+
+// This file asks a planner for the plan and reports its mistakes to it until there are none. It trusts no answer, and
+// does not know how questions are asked or paid for.
 
 import (
 	"context"
@@ -12,13 +12,13 @@ import (
 	"wavex/internal/plan"
 )
 
-// maxRounds bounds the questions to a planner: the first one, and those with its mistakes.
-const maxRounds = 4
+// maxPlanRounds bounds the questions to a planner: the first one, and those with its mistakes.
+const maxPlanRounds = 4
 
-// Ask puts a question with PlannerSystem and Schema to a model that may read the repository. step names the question,
-// and is the same for the same question of the same run: "decompose/1". It may block. An error ends the decomposition.
-// An unusable answer is returned without an error.
-type Ask func(ctx context.Context, step, prompt string) (json.RawMessage, error)
+// askPlanner puts a question with plannerSystem and planSchema to a model that may read the repository. step names the
+// question, and is the same for the same question of the same run: "decompose/1". It may block. An error ends the
+// decomposition. An unusable answer is returned without an error.
+type askPlanner func(ctx context.Context, step, prompt string) (json.RawMessage, error)
 
 // Plan is the result of a decomposition: either File, a plan that loads, or Proposals.
 type Plan struct {
@@ -38,18 +38,18 @@ func (r *Refusal) Error() string {
 		strings.Join(r.Problems, "; "))
 }
 
-// Make asks until there is a valid plan, a proposal of several plans, or a *Refusal. It reports mistakes to the planner
-// at most three times, and mere doubts once. done reports whether a check of a file holds already; it is called for
-// files only, never for commands, because a model wrote these and no person has read the plan yet. An error is a
+// makePlan asks until there is a valid plan, a proposal of several plans, or a *Refusal. It reports mistakes to the
+// planner at most three times, and mere doubts once. done reports whether a check of a file holds already; it is called
+// for files only, never for commands, because a model wrote these and no person has read the plan yet. An error is a
 // *Refusal or an error of ask.
-func Make(ctx context.Context, b Brief, ask Ask, done func(plan.Check) bool) (Plan, error) {
+func makePlan(ctx context.Context, b brief, ask askPlanner, done func(plan.Check) bool) (Plan, error) {
 	base := planPrompt(b)
 	var best *draft
 	var out Plan
 	feedback, doubtsTold := "", false
 	var last []string
 	rounds := 0
-	for n := 1; n <= maxRounds; n++ {
+	for n := 1; n <= maxPlanRounds; n++ {
 		answer, err := ask(ctx, fmt.Sprintf("decompose/%d", n), base+feedback)
 		if err != nil {
 			return out, err

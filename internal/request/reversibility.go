@@ -1,4 +1,4 @@
-package score
+package request
 
 // This file determines how easily work can be undone, by the words of the request. It is cautious:
 // of all classes that the words suggest, the hardest to undo counts.
@@ -68,9 +68,9 @@ func isRuledOut(before, behind string) bool {
 	return negations().MatchString(before)
 }
 
-// ClassifyReversibility returns the class of a request. A word that is only excluded ("no new
+// classifyReversibility returns the class of a request. A word that is only excluded ("no new
 // dependencies", "without a breaking change") does not count.
-func ClassifyReversibility(request string) Reversibility {
+func classifyReversibility(request string) Reversibility {
 	text := withoutQuotes(request)
 	for _, r := range reversibilityRules {
 		for _, at := range r.words().FindAllStringIndex(text, -1) {

@@ -1,7 +1,6 @@
-// Package score judges a request before it is planned: how clear it is, how much autonomy fits it,
-// the kind of work, and how easily the work can be undone. All functions are pure: the same words
-// and numbers give the same result. The package asks no model, reads no file and knows no plan.
-package score
+package request
+
+// This file holds the five dimensions of a clear request and their points. Its functions are pure.
 
 import (
 	"fmt"
@@ -20,13 +19,13 @@ const (
 	Done
 )
 
-// Dimensions lists all dimensions.
-var Dimensions = [...]Dimension{Outcome, Scope, Constraints, Success, Done}
+// dimensions lists all dimensions.
+var dimensions = [...]Dimension{Outcome, Scope, Constraints, Success, Done}
 
-// MaxPoints is the maximum of one dimension, MaxScore the maximum of the sum.
+// maxPoints is the maximum of one dimension, maxScore the maximum of the sum.
 const (
-	MaxPoints = 2
-	MaxScore  = MaxPoints * len(Dimensions)
+	maxPoints = 2
+	maxScore  = maxPoints * len(dimensions)
 )
 
 // String returns the dimension's name in lower case, as in records.
@@ -47,7 +46,7 @@ func (d Dimension) Meaning() string {
 
 // Example returns the example for 0, 1 or 2 points.
 func (d Dimension) Example(points int) string {
-	return [...][MaxPoints + 1]string{
+	return [...][maxPoints + 1]string{
 		{"Make it better", "Improve performance", "p95 latency <100ms"},
 		{"Fix the app", "Fix auth", "Fix /api/auth/token"},
 		{"none stated", "Use existing stack", "No new deps, <500 LOC"},
@@ -58,15 +57,15 @@ func (d Dimension) Example(points int) string {
 
 // Rating has the points of one dimension, and the reason.
 type Rating struct {
-	Points int    `json:"points"` // 0 to MaxPoints
+	Points int    `json:"points"` // 0 to maxPoints
 	Reason string `json:"reason,omitempty"`
 }
 
 // The sources of a score.
 const (
-	FromModel     = "model"     // one structured call
-	FromHeuristic = "heuristic" // Offline: words and patterns, no model
-	FromUser      = "given"     // Given
+	fromModel     = "model"     // one structured call
+	fromHeuristic = "heuristic" // offlineScore: words and patterns, no model
+	fromUser      = "given"     // GivenScore
 )
 
 // Score is the clarity of a request, by dimension.
@@ -76,16 +75,16 @@ type Score struct {
 	Constraints Rating `json:"constraints"`
 	Success     Rating `json:"success"`
 	Done        Rating `json:"done"`
-	Source      string `json:"source"` // FromModel, FromHeuristic or FromUser
+	Source      string `json:"source"` // fromModel, fromHeuristic or fromUser
 }
 
-// Given returns the score that the user gives a request: the points for each of Dimensions.
-func Given(points []int) (Score, error) {
-	s := Score{Source: FromUser}
-	if len(points) != len(Dimensions) {
-		return s, fmt.Errorf("a score is %d numbers, of %v, and not %d", len(Dimensions), Dimensions, len(points))
+// GivenScore returns the score that the user gives a request: the points for each of the dimensions.
+func GivenScore(points []int) (Score, error) {
+	s := Score{Source: fromUser}
+	if len(points) != len(dimensions) {
+		return s, fmt.Errorf("a score is %d numbers, of %v, and not %d", len(dimensions), dimensions, len(points))
 	}
-	for i, d := range Dimensions {
+	for i, d := range dimensions {
 		*s.Rating(d) = Rating{points[i], "given"}
 	}
 	return s, s.Validate()
@@ -96,21 +95,21 @@ func (s *Score) Rating(d Dimension) *Rating {
 	return [...]*Rating{&s.Outcome, &s.Scope, &s.Constraints, &s.Success, &s.Done}[d]
 }
 
-// Total returns the spec score, 0 to MaxScore.
+// Total returns the spec score, 0 to maxScore.
 func (s Score) Total() int {
 	sum := 0
-	for _, d := range Dimensions {
+	for _, d := range dimensions {
 		sum += s.Rating(d).Points
 	}
 	return sum
 }
 
-// Missing returns the dimensions below MaxPoints, those without points first. A person is asked
+// Missing returns the dimensions below maxPoints, those without points first. A person is asked
 // about them.
 func (s Score) Missing() []Dimension {
 	var out []Dimension
-	for points := range MaxPoints {
-		for _, d := range Dimensions {
+	for points := range maxPoints {
+		for _, d := range dimensions {
 			if s.Rating(d).Points == points {
 				out = append(out, d)
 			}
@@ -121,9 +120,9 @@ func (s Score) Missing() []Dimension {
 
 // Validate returns an error if a mark is out of range, as in a model's answer it may be.
 func (s Score) Validate() error {
-	for _, d := range Dimensions {
-		if p := s.Rating(d).Points; p < 0 || p > MaxPoints {
-			return fmt.Errorf("%s has %d points; they go from 0 to %d", d, p, MaxPoints)
+	for _, d := range dimensions {
+		if p := s.Rating(d).Points; p < 0 || p > maxPoints {
+			return fmt.Errorf("%s has %d points; they go from 0 to %d", d, p, maxPoints)
 		}
 	}
 	return nil
@@ -132,10 +131,10 @@ func (s Score) Validate() error {
 // String returns the breakdown in one line: "7/10 (outcome 2, scope 2, ...)".
 func (s Score) String() string {
 	var parts []string
-	for _, d := range Dimensions {
+	for _, d := range dimensions {
 		parts = append(parts, fmt.Sprintf("%s %d", d, s.Rating(d).Points))
 	}
-	return fmt.Sprintf("%d/%d (%s)", s.Total(), MaxScore, strings.Join(parts, ", "))
+	return fmt.Sprintf("%d/%d (%s)", s.Total(), maxScore, strings.Join(parts, ", "))
 }
 
 // Title returns the dimension's name with a capital letter.

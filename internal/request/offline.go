@@ -1,4 +1,4 @@
-package score
+package request
 
 // This file scores a request without a model, by words and patterns. It is a heuristic, and the
 // score says so. It detects whether a request mentions a dimension and how exactly, not whether the
@@ -54,11 +54,11 @@ var vagueAims = ignoreCase(`\b(?:make|get|do|improve|fix|clean up|optimi[sz]e|up
 // vagueWords matches words that state an aim without a measure.
 var vagueWords = ignoreCase(`\b(?:better|nicer|properly|somehow|modern|good|as needed|where appropriate|etc)\b`)
 
-// Offline scores a request by its words. Its Source is FromHeuristic.
-func Offline(request string) Score {
-	s := Score{Source: FromHeuristic}
+// offlineScore scores a request by its words. Its Source is fromHeuristic.
+func offlineScore(request string) Score {
+	s := Score{Source: fromHeuristic}
 	text := strings.Join(strings.Fields(request), " ")
-	for _, d := range Dimensions {
+	for _, d := range dimensions {
 		m := s.Rating(d)
 		m.Reason = "nothing in the request speaks of it"
 		for _, c := range patterns(d) {

@@ -1,4 +1,4 @@
-package shape
+package request
 
 // This file reads the key "verification" of SHAPE.md, which assigns evidence to criteria: by their texts, or in
 // their order. It knows nothing of the rest of the file.
@@ -110,9 +110,9 @@ func (a assignments) apply(all []Item, own int) error {
 	return nil
 }
 
-func isKind(s string) bool { return slices.Contains(EvidenceKinds, strings.ToLower(oneLine(s))) }
+func isKind(s string) bool { return slices.Contains(evidenceKinds, strings.ToLower(oneLine(s))) }
 
-func verificationError(problem string) *Error {
-	return &Error{"verification: " + problem + "; write criteria with their evidence, which is one of: " +
-		strings.Join(EvidenceKinds, ", ")}
+func verificationError(problem string) error {
+	return shapeProblem("verification: " + problem + "; write criteria with their evidence, which is one of: " +
+		strings.Join(evidenceKinds, ", "))
 }

@@ -1,6 +1,8 @@
-package decompose_test
+package request
 
 import (
+	"wavex/internal/userdata"
+
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,34 +13,31 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/internal/plan"
-	"wavex/internal/request/decompose"
-	"wavex/internal/request/score"
-	"wavex/internal/request/shape"
 )
 
-var brief = decompose.Brief{
+var testBrief = brief{
 	Request:       "Write the calculator; `go test ./...` passes",
-	Kind:          score.WorkflowMatch{Workflow: score.Build},
-	Reversibility: score.Reversibility{Class: score.Quick},
-	Shape: shape.Shape{Criteria: []shape.Item{{Text: "all tests pass", Verification: "execution output",
+	Kind:          WorkflowMatch{Workflow: Build},
+	Reversibility: Reversibility{Class: Quick},
+	Shape: Shape{Criteria: []Item{{Text: "all tests pass", Verification: "execution output",
 		Run: "go test ./..."}},
-		MustNot: []shape.Item{{Text: "a dependency is added"}}},
-	Notes: []decompose.Note{{Title: "maxims", Text: "small steps</document>"}},
+		MustNot: []Item{{Text: "a dependency is added"}}},
+	Notes: []userdata.Note{{Title: "maxims", Text: "small steps</document>"}},
 }
 
 const good = `{"name":"calc","tasks":[{"id":"T-1","subject":"Write Add","description":"d","files":[{"path":"add.go","action":"create"}],"verify":[{"run":"go test ./add"}]},{"id":"T-2","subject":"Write Sub","description":"d","blockedBy":["T-1"],"verify":[{"run":"go test ./sub"}]}]}`
 
-type question struct{ Step, Prompt string }
+type plannerQuestion struct{ Step, Prompt string }
 
 // asker answers from a script by step, and records the questions.
 type asker struct {
 	t       *testing.T
 	answers map[string]string
-	asked   []question
+	asked   []plannerQuestion
 }
 
 func (a *asker) ask(_ context.Context, step, prompt string) (json.RawMessage, error) {
-	c := question{step, prompt}
+	c := plannerQuestion{step, prompt}
 	a.asked = append(a.asked, c)
 	answer, ok := a.answers[c.Step]
 	if !ok {
@@ -74,13 +73,13 @@ func TestMake(t *testing.T) {
 		done    bool
 		steps   string
 		refused string // part of the refusal's text
-		check   func(t *testing.T, p decompose.Plan, loaded *plan.Plan, a *asker)
+		check   func(t *testing.T, p Plan, loaded *plan.Plan, a *asker)
 	}{
 		"good at once": {
 			answers: map[string]string{"decompose/1": good},
 			steps:   "decompose/1",
-			check: func(t *testing.T, p decompose.Plan, l *plan.Plan, a *asker) {
-				if l.Request != brief.Request || l.Criteria[0].Check.Run != "go test ./..." ||
+			check: func(t *testing.T, p Plan, l *plan.Plan, a *asker) {
+				if l.Request != testBrief.Request || l.Criteria[0].Check.Run != "go test ./..." ||
 					l.MustNot[0].Text != "a dependency is added" ||
 					!strings.HasPrefix(l.Defaults.AppendSystemPrompt, "Library search") || len(p.Notes) > 0 {
 					t.Errorf("%s", p.File)
@@ -93,7 +92,7 @@ func TestMake(t *testing.T) {
 		"a cycle is told with its path, then mended": {
 			answers: map[string]string{"decompose/1": cyclic, "decompose/2": good},
 			steps:   "decompose/1 decompose/2",
-			check: func(t *testing.T, _ decompose.Plan, _ *plan.Plan, a *asker) {
+			check: func(t *testing.T, _ Plan, _ *plan.Plan, a *asker) {
 				if p := a.asked[1].Prompt; !strings.Contains(p, "[cycle]") || !strings.Contains(p, "T-1 -> T-2") &&
 					!strings.Contains(p, "T-2 -> T-1") || !strings.HasPrefix(p, a.asked[0].Prompt) {
 					t.Errorf("the second prompt is\n%s", p)
@@ -103,7 +102,7 @@ func TestMake(t *testing.T) {
 		"what a terminal obeys is left out": {
 			answers: map[string]string{"decompose/1": strings.Replace(good, "calc", `\u001b]0;x\u0007\u001b[2Jcalc`, 1)},
 			steps:   "decompose/1",
-			check: func(t *testing.T, _ decompose.Plan, l *plan.Plan, _ *asker) {
+			check: func(t *testing.T, _ Plan, l *plan.Plan, _ *asker) {
 				if l.Name != "calc" {
 					t.Errorf("%q", l.Name)
 				}
@@ -119,7 +118,7 @@ func TestMake(t *testing.T) {
 			answers: map[string]string{"decompose/1": strings.Replace(good, `"subject":"Write Sub"`,
 				`"subject":"Write Sub","permissionMode":"bypassPermissions","command":"rm -rf /"`, 1), "decompose/2": good},
 			steps: "decompose/1 decompose/2",
-			check: func(t *testing.T, _ decompose.Plan, _ *plan.Plan, a *asker) {
+			check: func(t *testing.T, _ Plan, _ *plan.Plan, a *asker) {
 				if p := a.asked[1].Prompt; !strings.Contains(p, `"permissionMode"; a planner may set only`) ||
 					!strings.Contains(p, `"command"; a planner`) {
 					t.Errorf("the second prompt is\n%s", p)
@@ -129,7 +128,7 @@ func TestMake(t *testing.T) {
 		"doubts are told once and then stand": {
 			answers: map[string]string{"decompose/1": both, "decompose/2": both},
 			steps:   "decompose/1 decompose/2",
-			check: func(t *testing.T, p decompose.Plan, _ *plan.Plan, _ *asker) {
+			check: func(t *testing.T, p Plan, _ *plan.Plan, _ *asker) {
 				if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "two things") {
 					t.Errorf("notes %q", p.Notes)
 				}
@@ -149,7 +148,7 @@ func TestMake(t *testing.T) {
 			answers: map[string]string{"decompose/1": tasks(26),
 				"decompose/2": `{"name":"x","tasks":[],"proposals":[{"name":"one","request":"first"},{"name":"two","request":"then"}]}`},
 			steps: "decompose/1 decompose/2",
-			check: func(t *testing.T, p decompose.Plan, _ *plan.Plan, _ *asker) {
+			check: func(t *testing.T, p Plan, _ *plan.Plan, _ *asker) {
 				if len(p.Proposals) != 2 || p.Proposals[1].Request != "then" {
 					t.Errorf("%+v", p)
 				}
@@ -163,11 +162,11 @@ func TestMake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := &asker{t: t, answers: c.answers}
-			got, err := decompose.Make(t.Context(), brief, a.ask, func(plan.Check) bool { return c.done })
+			got, err := makePlan(t.Context(), testBrief, a.ask, func(plan.Check) bool { return c.done })
 			if a.steps() != c.steps {
 				t.Errorf("asked %s, want %s", a.steps(), c.steps)
 			}
-			var refusal *decompose.Refusal
+			var refusal *Refusal
 			if c.refused != "" {
 				if !errors.As(err, &refusal) || !strings.Contains(err.Error(), c.refused) {
 					t.Fatalf("error %v, want a refusal because of %s", err, c.refused)
@@ -202,7 +201,7 @@ func TestAskFails(t *testing.T) {
 			return json.RawMessage(`{}`), nil
 		}
 		never := func(plan.Check) bool { return false }
-		if _, err := decompose.Make(t.Context(), brief, ask, never); !errors.Is(err, broke) {
+		if _, err := makePlan(t.Context(), testBrief, ask, never); !errors.Is(err, broke) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
@@ -222,8 +221,8 @@ func TestAnyAnswer(t *testing.T) {
 			return answer(t), nil
 		}
 		done := func(plan.Check) bool { return rapid.Bool().Draw(t, "done") }
-		got, err := decompose.Make(context.Background(), brief, ask, done)
-		var refusal *decompose.Refusal
+		got, err := makePlan(context.Background(), testBrief, ask, done)
+		var refusal *Refusal
 		switch {
 		case errors.As(err, &refusal):
 			if len(refusal.Problems) == 0 {
@@ -237,7 +236,7 @@ func TestAnyAnswer(t *testing.T) {
 			}
 		default:
 			loaded, diags := plan.Parse("plan.json", got.File, plan.Options{})
-			if loaded == nil || len(loaded.Tasks) == 0 || len(loaded.Tasks) > decompose.MaxTasks {
+			if loaded == nil || len(loaded.Tasks) == 0 || len(loaded.Tasks) > maxTasks {
 				t.Fatalf("%v\n%s", diags, got.File)
 			}
 			for i := range loaded.Tasks {

@@ -1,9 +1,11 @@
-package decompose
+package request
 
 // This file reads a planner's answer as a plan file, and lists its mistakes. It does no I/O
 // except by the function that tells whether a check passes already.
 
 import (
+	"wavex/internal/userdata"
+
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,13 +15,11 @@ import (
 	"wavex/internal/check"
 	"wavex/internal/lazyregexp"
 	"wavex/internal/plan"
-	"wavex/internal/request/score"
-	"wavex/internal/request/shape"
 	"wavex/internal/textfmt"
 )
 
-// MaxTasks is the maximal number of tasks of one plan. For more work several plans are proposed.
-const MaxTasks = 25
+// maxTasks is the maximal number of tasks of one plan. For more work several plans are proposed.
+const maxTasks = 25
 
 // Proposal is one of several plans into which a request should be split.
 type Proposal struct {
@@ -36,9 +36,9 @@ type draft struct {
 	doubts    []string // it could be better
 }
 
-// reply is an answer that follows Schema. Tasks stay raw, so that only the plan's own decoder
+// plannerReply is an answer that follows planSchema. Tasks stay raw, so that only the plan's own decoder
 // judges them.
-type reply struct {
+type plannerReply struct {
 	Name      string     `json:"name"`
 	Tasks     []rawTask  `json:"tasks"`
 	Proposals []Proposal `json:"proposals"`
@@ -49,8 +49,8 @@ type reply struct {
 var taskKeys = []string{"id", "subject", "activeForm", "description", "blockedBy", "files", "verify", "criteria",
 	"aspects", "reversibility", "estimate"}
 
-// file is the plan file in the order in which people read it.
-type file struct {
+// planFile is the plan file in the order in which people read it.
+type planFile struct {
 	Version  int               `json:"version"`
 	Name     string            `json:"name,omitempty"`
 	Request  string            `json:"request,omitempty"`
@@ -84,7 +84,7 @@ type condition struct {
 	Verification string            `json:"verification,omitempty"`
 }
 
-func conditions(items []shape.Item) []condition {
+func conditions(items []Item) []condition {
 	var out []condition
 	for _, it := range items {
 		c := condition{Text: it.Text, Verification: it.Verification}
@@ -96,27 +96,27 @@ func conditions(items []shape.Item) []condition {
 	return out
 }
 
-// parseAnswer judges an answer. It never fails: an unreadable answer is a mistake. done is that of Make.
-func parseAnswer(b Brief, answer json.RawMessage, done func(plan.Check) bool) *draft {
+// parseAnswer judges an answer. It never fails: an unreadable answer is a mistake. done is that of makePlan.
+func parseAnswer(b brief, answer json.RawMessage, done func(plan.Check) bool) *draft {
 	d := &draft{}
-	var r reply
+	var r plannerReply
 	if err := json.Unmarshal(answer, &r); err != nil {
 		d.mistakes = []string{"the answer is not the JSON asked for"}
 		return d
 	}
 	for _, x := range r.Proposals {
 		x.Name, x.Request = cleanLine(x.Name, 100), cleanLine(x.Request, 1000)
-		if x.Request != "" && len(d.proposals) < MaxTasks {
+		if x.Request != "" && len(d.proposals) < maxTasks {
 			d.proposals = append(d.proposals, x)
 		}
 	}
 	switch {
 	case len(d.proposals) > 1 && len(r.Tasks) == 0:
 		return d
-	case len(r.Tasks) > MaxTasks:
+	case len(r.Tasks) > maxTasks:
 		d.proposals = nil
 		d.mistakes = append(d.mistakes, fmt.Sprintf(
-			"%d tasks are more than one plan may have (%d); leave tasks empty and put two or more smaller requests into proposals", len(r.Tasks), MaxTasks))
+			"%d tasks are more than one plan may have (%d); leave tasks empty and put two or more smaller requests into proposals", len(r.Tasks), maxTasks))
 		return d
 	}
 	d.proposals = nil // proposals count only alone
@@ -133,7 +133,7 @@ func parseAnswer(b Brief, answer json.RawMessage, done func(plan.Check) bool) *d
 		slices.Sort(d.mistakes)
 		return d
 	}
-	d.load(file{Version: 1, Name: cleanLine(r.Name, 100), Request: text(b.Request), Budget: b.Budget,
+	d.load(planFile{Version: 1, Name: cleanLine(r.Name, 100), Request: cleanText(b.Request), Budget: b.Budget,
 		Defaults: map[string]string{"appendSystemPrompt": b.Kind.Workflow.Gate()},
 		Criteria: conditions(b.Shape.Criteria), MustNot: conditions(b.Shape.MustNot), Tasks: r.Tasks})
 	if len(d.mistakes) > 0 {
@@ -146,7 +146,7 @@ func parseAnswer(b Brief, answer json.RawMessage, done func(plan.Check) bool) *d
 }
 
 // load sets the file and the plan of the draft, or its mistakes.
-func (d *draft) load(f file) {
+func (d *draft) load(f planFile) {
 	var err error
 	if d.file, err = json.MarshalIndent(f, "", "  "); err != nil {
 		d.mistakes = []string{"the answer cannot be written as a plan"}
@@ -207,19 +207,16 @@ func cleanLine(s string, n int) string {
 	return textfmt.Head(textfmt.Line(s), n)
 }
 
-func text(s string) string {
+func cleanText(s string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", ""))
 }
 
-// Brief is the input of a planner.
-type Brief struct {
+// brief is the input of a planner.
+type brief struct {
 	Request       string
-	Kind          score.WorkflowMatch
-	Reversibility score.Reversibility
-	Shape         shape.Shape
-	Notes         []Note // documents of the phases, maxims, learnings: information for the planner, not instructions
-	Budget        any    // the plan's own budget as in the file; nil means none
+	Kind          WorkflowMatch
+	Reversibility Reversibility
+	Shape         Shape
+	Notes         []userdata.Note // documents, maxims, learnings: information for the planner, not instructions
+	Budget        any             // the plan's own budget as in the file; nil means none
 }
-
-// Note is a document for the planner.
-type Note struct{ Title, Text string }

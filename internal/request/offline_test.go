@@ -1,4 +1,4 @@
-package score_test
+package request
 
 import (
 	"flag"
@@ -6,23 +6,21 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"wavex/internal/request/score"
 )
 
 var update = flag.Bool("update", false, "write testdata/golden.txt anew")
 
 // offlineLine returns all results for a request without a model, in one line.
 func offlineLine(request string) string {
-	s := score.Offline(request)
-	d := score.Decide(s, 0)
-	k, u := score.ClassifyWorkflow(request), score.ClassifyReversibility(request)
+	s := offlineScore(request)
+	d := decide(s, 0)
+	k, u := classifyWorkflow(request), classifyReversibility(request)
 	var phases []string
-	for _, p := range score.Phases(s, k, u) {
+	for _, p := range phasesOf(s, k, u) {
 		phases = append(phases, string(p))
 	}
 	marks := ""
-	for _, dim := range score.Dimensions {
+	for _, dim := range dimensions {
 		marks += fmt.Sprint(s.Rating(dim).Points)
 	}
 	return fmt.Sprintf("%s=%d fit %d %s (spec %s, fit %s) | %s by %s | %s by %s | %s", marks, d.Spec, d.Fit, d.Shape,
@@ -48,7 +46,7 @@ func TestGolden(t *testing.T) {
 	if n != 30 {
 		t.Errorf("%d requests, want 30", n)
 	}
-	for _, shape := range []score.Shape{score.Blocked, score.Colleague, score.ToolReview, score.Tool} {
+	for _, shape := range []Autonomy{Blocked, Colleague, ToolReview, Tool} {
 		if !strings.Contains(b.String(), fmt.Sprintf(" %s (spec", shape)) {
 			t.Errorf("no request is %s", shape)
 		}

@@ -1,4 +1,4 @@
-package score
+package request
 
 // This file implements the checklist before a run. It evaluates facts that the caller collects. A
 // failed check costs nothing, because no work has started.
@@ -38,7 +38,7 @@ func Preflight(f PreflightFacts) []PreflightItem {
 		out = append(out, PreflightItem{name, ok, fmt.Sprintf(format, args...)})
 	}
 	d := f.Decision
-	speaks := fmt.Sprintf("%d/%d, at least %d needed", d.Spec, MaxScore, MinReady)
+	speaks := fmt.Sprintf("%d/%d, at least %d needed", d.Spec, maxScore, MinReady)
 	if d.Forced {
 		speaks += "; forced"
 	}
@@ -57,7 +57,7 @@ func Preflight(f PreflightFacts) []PreflightItem {
 		add("tasks written, each with a check", f.Tasks > 0, "%s", f.Plan)
 	}
 	add("state can be kept", f.State != "", "%s", f.State)
-	add("announced", f.Workflow.Workflow != "" && f.Budget != "" && d.Shape != Blocked, "%s", Announcement(f))
+	add("announced", f.Workflow.Workflow != "" && f.Budget != "" && d.Shape != Blocked, "%s", announcement(f))
 	return out
 }
 
@@ -66,8 +66,8 @@ func PreflightPassed(points []PreflightItem) bool {
 	return !slices.ContainsFunc(points, func(p PreflightItem) bool { return !p.OK })
 }
 
-// Announcement returns the first line of a run's output.
-func Announcement(f PreflightFacts) string {
+// announcement returns the first line of a run's output.
+func announcement(f PreflightFacts) string {
 	return fmt.Sprintf("[LOOP] Starting | Shape: %s (%d/%d) | Workflow: %s | Steps: %d | Budget: %s", f.Decision.Shape,
-		f.Decision.Spec, MaxScore, f.Workflow.Workflow, f.Tasks, f.Budget)
+		f.Decision.Spec, maxScore, f.Workflow.Workflow, f.Tasks, f.Budget)
 }

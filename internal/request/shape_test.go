@@ -1,4 +1,4 @@
-package shape_test
+package request
 
 import (
 	"encoding/json"
@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"wavex/internal/request/shape"
 )
 
 const seed = `# SHAPE
@@ -36,15 +34,15 @@ criteria: [docs are written]
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	got, err := shape.Parse(seed)
-	want := shape.Shape{
-		Criteria: []shape.Item{
+	got, err := parseShape(seed)
+	want := Shape{
+		Criteria: []Item{
 			{Text: "tests pass", Verification: "execution output", Run: "go test ./..."},
 			{Text: "API returns 200", Verification: "observation"},
 			{Text: "UI renders", Verification: "observation"},
 			{Text: "docs are written", Verification: "assumption"},
 		},
-		MustNot: []shape.Item{{Text: "a dependency is added"}, {Text: "the lock file changes",
+		MustNot: []Item{{Text: "a dependency is added"}, {Text: "the lock file changes",
 			Run: "! git diff --quiet go.sum"}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -56,8 +54,8 @@ func TestParse(t *testing.T) {
 	for _, bad := range []string{"", "# Shape\n", "```yaml\ncriteria: [\n```\n", "```yaml\ncriteria: ['']\n```\n",
 		"```yaml\nmustNot: [x]\n```\n",
 		"```yaml\ncriteria: [x]\nmustNot:\n" + strings.Repeat("- y\n", 41) + "```\n"} {
-		var e *shape.Error
-		if s, err := shape.Parse(bad); !errors.As(err, &e) {
+		var e shapeProblem
+		if s, err := parseShape(bad); !errors.As(err, &e) {
 			t.Errorf("%q: %+v, %v", bad, s, err)
 		}
 	}
@@ -68,7 +66,7 @@ func TestParse(t *testing.T) {
 func TestVerificationList(t *testing.T) {
 	t.Parallel()
 	const criteria = "```yaml\ncriteria: [tests pass, API returns 200, UI renders]\nverification:\n"
-	want := []shape.Item{{Text: "tests pass", Verification: "execution output", Run: "go test ./..."},
+	want := []Item{{Text: "tests pass", Verification: "execution output", Run: "go test ./..."},
 		{Text: "API returns 200", Verification: "measurement"}, {Text: "UI renders", Verification: "observation"}}
 	for name, list := range map[string]string{
 		"in order": "- {type: execution output, run: go test ./...}\n- measurement\n- Observation\n",
@@ -80,12 +78,12 @@ func TestVerificationList(t *testing.T) {
 			"- {criterion: tests pass, run: go test ./...}\n",
 		"both": "- {criterion: UI renders, type: observation}\n- measurement\n- tests pass: {run: go test ./...}\n",
 	} {
-		got, err := shape.Parse(criteria + list + "```\n")
+		got, err := parseShape(criteria + list + "```\n")
 		if err != nil || !reflect.DeepEqual(got.Criteria, want) {
 			t.Errorf("%s: %+v, %v", name, got.Criteria, err)
 		}
 	}
-	got, err := shape.Parse("```yaml\ncriteria: [a]\n```\n```yaml\ncriteria: [b]\nverification: [observation]\n```\n")
+	got, err := parseShape("```yaml\ncriteria: [a]\n```\n```yaml\ncriteria: [b]\nverification: [observation]\n```\n")
 	if err != nil || got.Criteria[0].Verification != "assumption" || got.Criteria[1].Verification != "observation" {
 		t.Errorf("the order is that of its own block: %+v, %v", got, err)
 	}
@@ -99,9 +97,9 @@ func TestVerificationList(t *testing.T) {
 		"- [observation]\n":                                            "entry 1",
 		"  observation\n":                                              "verification",
 	} {
-		var e *shape.Error
-		if _, err := shape.Parse(criteria + list + "\n```\n"); !errors.As(err, &e) || !strings.Contains(e.Problem, word) ||
-			!strings.Contains(e.Problem, "execution output") {
+		var e shapeProblem
+		if _, err := parseShape(criteria + list + "\n```\n"); !errors.As(err, &e) || !strings.Contains(string(e), word) ||
+			!strings.Contains(string(e), "execution output") {
 			t.Errorf("%q: %v", list, err)
 		}
 	}
@@ -111,15 +109,15 @@ func TestVerificationList(t *testing.T) {
 func TestRenderParse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		items := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) shape.Item {
-			return shape.Item{Text: rapid.String().Draw(t, "text"),
+		items := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Item {
+			return Item{Text: rapid.String().Draw(t, "text"),
 				Run:          rapid.SampledFrom([]string{"", "go test ./...", "test -e 'x: #y'", "a\nb"}).Draw(t, "run"),
-				Verification: rapid.SampledFrom(append(shape.EvidenceKinds, "", "odd")).Draw(t, "tier")}
+				Verification: rapid.SampledFrom(append(evidenceKinds, "", "odd")).Draw(t, "tier")}
 		}), 0, 6)
-		s := shape.Shape{Criteria: append(items.Draw(t, "criteria"), shape.Item{Text: "one"}),
+		s := Shape{Criteria: append(items.Draw(t, "criteria"), Item{Text: "one"}),
 			MustNot: items.Draw(t, "mustNot")}.Clean()
-		text := shape.Render("a request\n```yaml\nwith a fence\n```", s)
-		got, err := shape.Parse(text)
+		text := renderShape("a request\n```yaml\nwith a fence\n```", s)
+		got, err := parseShape(text)
 		if err != nil || !reflect.DeepEqual(got, s) {
 			t.Fatalf("%+v, %v\nwant %+v\n%s", got, err, s, text)
 		}
@@ -128,24 +126,24 @@ func TestRenderParse(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	s, err := shape.ReadAnswer(json.RawMessage(`{"criteria":[{"text":" a\n b ","verification":"assumption","run":"true"},{"text":"c","verification":"gut feeling"}],"mustNot":[]}`))
-	want := []shape.Item{{Text: "a b", Verification: "execution output", Run: "true"},
+	s, err := readShapeAnswer(json.RawMessage(`{"criteria":[{"text":" a\n b ","verification":"assumption","run":"true"},{"text":"c","verification":"gut feeling"}],"mustNot":[]}`))
+	want := []Item{{Text: "a b", Verification: "execution output", Run: "true"},
 		{Text: "c", Verification: "assumption"}}
 	if err != nil || !reflect.DeepEqual(s.Criteria, want) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, bad := range []string{``, `[]`, `{}`, `{"criteria":[{"text":"  "}]}`, `{"criteria":3}`} {
-		if s, err := shape.ReadAnswer(json.RawMessage(bad)); err == nil {
+		if s, err := readShapeAnswer(json.RawMessage(bad)); err == nil {
 			t.Errorf("%s: %+v", bad, s)
 		}
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseShape(f *testing.F) {
 	f.Add(seed)
 	f.Add("---\ncriteria: [a]\n---\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := shape.Parse(text)
+		s, err := parseShape(text)
 		if err == nil && (len(s.Criteria) == 0 || !reflect.DeepEqual(s, s.Clean())) {
 			t.Errorf("%q reads as %+v", text, s)
 		}

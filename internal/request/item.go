@@ -1,4 +1,4 @@
-package shape
+package request
 
 // This file holds one criterion or mustNot, and its forms in YAML.
 
@@ -13,20 +13,20 @@ import (
 // Item is a criterion or a mustNot.
 type Item struct {
 	Text         string `json:"text" yaml:"text"`
-	Verification string `json:"verification,omitempty" yaml:"verification,omitempty"` // one of EvidenceKinds
+	Verification string `json:"verification,omitempty" yaml:"verification,omitempty"` // one of evidenceKinds
 	// Run is a command that tests it. For a criterion, it succeeds if the criterion is met; for a
 	// mustNot, it succeeds if the condition has become true. "" means that a reviewer or a person
 	// judges.
 	Run string `json:"run,omitempty" yaml:"run,omitempty"`
 }
 
-// EvidenceKinds lists the kinds of evidence, from the strongest to none at all.
-var EvidenceKinds = []string{"execution output", "measurement", "observation", "assumption"}
+// evidenceKinds lists the kinds of evidence, from the strongest to none at all.
+var evidenceKinds = []string{"execution output", "measurement", "observation", "assumption"}
 
-// Error describes an unusable SHAPE.md.
-type Error struct{ Problem string }
+// shapeProblem describes an unusable SHAPE.md.
+type shapeProblem string
 
-func (e *Error) Error() string { return e.Problem }
+func (p shapeProblem) Error() string { return string(p) }
 
 // entry is an item in one of the forms that people write.
 type entry struct{ Item }
