@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"wavex/internal/learn"
 	"wavex/internal/loop"
 	"wavex/internal/userdata"
 	"wavex/internal/usererr"
@@ -58,7 +56,7 @@ func runLearn(ctx context.Context, o learnOptions, std Stdio) error {
 		return err
 	}
 	pending := loop.In(dir).Path(loop.Learnings)
-	list, _, err := learn.Load(pending)
+	list, _, err := userdata.LoadLearnings(pending)
 	if err != nil {
 		return usererr.Blocked(err)
 	}
@@ -73,33 +71,33 @@ func runLearn(ctx context.Context, o learnOptions, std Stdio) error {
 	if len(keep)+len(drop) == 0 {
 		return printLearnings(list, o, std)
 	}
-	to := filepath.Join(userdata.ProjectDir(dir), learn.FileName)
+	files := userdata.LearningFiles(dir)
+	to := files[0]
 	if o.user {
-		root := userdata.Dir()
-		if root == "" {
+		if len(files) == 1 {
 			return usage("there is no home for a data folder; name one in %s", userdata.EnvVar)
 		}
-		to = filepath.Join(root, learn.FileName)
+		to = files[1]
 	}
 	// Write the kept ones first: between the two writes a learning is in both files. A crash there
 	// may repeat a learning, but cannot lose one.
-	if err := learn.Add(to, keep, learn.Shared); err != nil {
+	if err := userdata.AddLearnings(to, keep, userdata.Shared); err != nil {
 		return usererr.Blocked(err)
 	}
 	gone := slices.Concat(keep, drop)
-	rest := slices.DeleteFunc(list, func(l learn.Learning) bool {
-		return slices.ContainsFunc(gone, func(o learn.Learning) bool { return o.ID == l.ID })
+	rest := slices.DeleteFunc(list, func(l userdata.Learning) bool {
+		return slices.ContainsFunc(gone, func(o userdata.Learning) bool { return o.ID == l.ID })
 	})
-	if err := learn.Replace(pending, rest); err != nil {
+	if err := userdata.ReplaceLearnings(pending, rest); err != nil {
 		return usererr.Blocked(err)
 	}
 	fmt.Fprintf(std.Err, "%d kept in %s, %d forgotten, %d left\n", len(keep), to, len(drop), len(rest))
 	return nil
 }
 
-func printLearnings(list []learn.Learning, o learnOptions, std Stdio) error {
+func printLearnings(list []userdata.Learning, o learnOptions, std Stdio) error {
 	if o.output == "json" {
-		return json.NewEncoder(std.Out).Encode(append([]learn.Learning{}, list...)) // [], not null
+		return json.NewEncoder(std.Out).Encode(append([]userdata.Learning{}, list...)) // [], not null
 	}
 	if len(list) == 0 {
 		fmt.Fprintln(std.Err, "nothing is proposed")
@@ -111,13 +109,13 @@ func printLearnings(list []learn.Learning, o learnOptions, std Stdio) error {
 }
 
 // selectLearnings returns the proposals with the given ids; "all" stands for every one.
-func selectLearnings(list []learn.Learning, ids []string, flag string) ([]learn.Learning, error) {
+func selectLearnings(list []userdata.Learning, ids []string, flag string) ([]userdata.Learning, error) {
 	if slices.Contains(ids, "all") {
 		return slices.Clone(list), nil
 	}
-	var out []learn.Learning
+	var out []userdata.Learning
 	for _, id := range ids {
-		i := slices.IndexFunc(list, func(l learn.Learning) bool { return l.ID == id })
+		i := slices.IndexFunc(list, func(l userdata.Learning) bool { return l.ID == id })
 		if i < 0 {
 			return nil, usage("%s: there is no proposal %s; see them with: wavex learn", flag, id)
 		}

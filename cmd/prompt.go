@@ -15,11 +15,11 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
-	"wavex/internal/learn"
 	"wavex/internal/plan"
 	"wavex/internal/request"
 	"wavex/internal/tasklist"
 	"wavex/internal/ui"
+	"wavex/internal/userdata"
 	"wavex/internal/usererr"
 	"wavex/scheduler"
 )
@@ -168,7 +168,7 @@ func (p *prompter) promptNoYes(ctx context.Context, question string) bool {
 }
 
 // DismissLearnings asks which of the learnings do not matter.
-func (p *prompter) DismissLearnings(ctx context.Context, list []learn.Learning) ([]string, error) {
+func (p *prompter) DismissLearnings(ctx context.Context, list []userdata.Learning) ([]string, error) {
 	for {
 		a, err := p.promptLine(ctx, "Keep them in mind? Enter keeps all, numbers dismiss some, none dismisses all: ")
 		if err != nil {

@@ -28,7 +28,7 @@ import (
 )
 
 // This file turns the flags of start and plan into the stages from a request to a plan. Package
-// internal/request holds the stages, package internal/request/driver wires them.
+// internal/request holds the stages.
 
 // requestOptions holds the flags of start and plan beyond those of a run.
 type requestOptions struct {

@@ -14,7 +14,6 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/claude"
 	"wavex/internal/event"
-	"wavex/internal/learn"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/runlog"
@@ -99,7 +98,7 @@ func (r *Driver) newMachine(past []event.Event) *Machine {
 		Journal: r.journal, Events: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask, Experts: o.Experts},
 		Dir: o.Dir, Loop: o.Loop, Limits: o.Config.Limits, Rehearsal: host.Rehearsal,
 		MadeUp: host.Rehearsal && o.Agent.Scenario == nil, Force: o.Force, Maxims: userdata.Maxims,
-		Learnings: func() ([]learn.Learning, error) { return userdata.Learnings(o.Dir, o.Notify) },
+		Learnings: func() ([]userdata.Learning, error) { return userdata.Learnings(o.Dir, o.Notify) },
 		Mark:      r.mark(),
 		RecoverCost: func(ctx context.Context, c event.CallStarted, logDir string) budget.USD {
 			_, _ = proc.Sweep(ctx, c.Mark) // a process that survives belongs to no session any more

@@ -15,7 +15,6 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
-	"wavex/internal/learn"
 	"wavex/internal/loop"
 )
 
@@ -23,7 +22,7 @@ import (
 // error means that there is no answer.
 type Prompter interface {
 	// DismissLearnings shows learnings and returns the ids of those that do not apply here.
-	DismissLearnings(ctx context.Context, list []learn.Learning) (dismissed []string, err error)
+	DismissLearnings(ctx context.Context, list []userdata.Learning) (dismissed []string, err error)
 	// Clarify asks about the open dimensions of a request, and returns the answers by dimension. An
 	// empty result means that the person gives up.
 	Clarify(ctx context.Context, s Score, asked []counsel.ClarifyQuestion) (map[string]string, error)
@@ -53,7 +52,7 @@ type Machine struct {
 	MadeUp    bool // it makes up the work of the plan, so the plan has a file for it
 	// Learnings returns the learnings to recall, Maxims the user's own rules. Each is called at
 	// most once for a request.
-	Learnings func() ([]learn.Learning, error)
+	Learnings func() ([]userdata.Learning, error)
 	Maxims    func() ([]userdata.Note, error)
 	// Mark is the mark of the processes of this session's calls. Each session has its own, because
 	// the cleanup after a killed session may still be running.

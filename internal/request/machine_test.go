@@ -19,7 +19,6 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
-	"wavex/internal/learn"
 	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 	"wavex/runner"
@@ -108,7 +107,7 @@ func (w *fixture) machine(b *memoryJournal) *Machine {
 		Caller: w, Panel: &counsel.Panel{Caller: w, Experts: experts}, Dir: w.dir, Loop: loop.In(w.dir), Limits: limits(),
 		RecoverCost: func(_ context.Context, c event.CallStarted, _ string) budget.USD { return min(c.Cap, 77) },
 		Redact:      func(b event.Body) event.Body { return b }, View: func(event.Event) {}, Notify: func(string) {},
-		Learnings: func() ([]learn.Learning, error) { return nil, nil },
+		Learnings: func() ([]userdata.Learning, error) { return nil, nil },
 		Maxims:    func() ([]userdata.Note, error) { return []userdata.Note{}, nil }}
 }
 
@@ -362,7 +361,7 @@ type fakePrompter struct {
 	recalled int
 }
 
-func (p *fakePrompter) DismissLearnings(_ context.Context, list []learn.Learning) ([]string, error) {
+func (p *fakePrompter) DismissLearnings(_ context.Context, list []userdata.Learning) ([]string, error) {
 	p.recalled++
 	return []string{list[0].ID}, nil
 }
@@ -400,11 +399,11 @@ func TestClarify(t *testing.T) {
 	p := &fakePrompter{t: t, answers: []map[string]string{{"scope": "only cmd/", "outcome": "1 s"}}}
 	m.Prompter = p
 	looked := 0
-	m.Learnings = func() ([]learn.Learning, error) {
+	m.Learnings = func() ([]userdata.Learning, error) {
 		looked++
-		return []learn.Learning{
-			learn.Learning{Context: "packages of the standard library", Failure: "vet was not clean"}.Clean(),
-			learn.Learning{Context: "write packages so that vet is clean"}.Clean()}, nil
+		return []userdata.Learning{
+			userdata.Learning{Context: "packages of the standard library", Failure: "vet was not clean"}.Clean(),
+			userdata.Learning{Context: "write packages so that vet is clean"}.Clean()}, nil
 	}
 	res := w.finish(t, m)
 	if want := testRequest + "\nOutcome: 1 s\nScope: only cmd/"; res.Intent.Request != want {

@@ -11,27 +11,27 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/learn"
+	"wavex/internal/userdata"
 	"wavex/runner"
 )
 
 // Recall has the learnings that were surfaced, and a person's decision about them.
 type Recall struct {
-	Surfaced    []learn.Learning `json:"surfaced"`
-	Dismissed   []string         `json:"dismissed,omitempty"` // ids
-	Familiarity int              `json:"familiarity"`
-	Query       string           `json:"query"`
+	Surfaced    []userdata.Learning `json:"surfaced"`
+	Dismissed   []string            `json:"dismissed,omitempty"` // ids
+	Familiarity int                 `json:"familiarity"`
+	Query       string              `json:"query"`
 }
 
 // recall surfaces learnings once for a request, and not again on a resume.
 func (m *Machine) recall(ctx context.Context) (Recall, error) {
 	return stageResult(m, "recall", func() (Recall, error) {
-		r := Recall{Surfaced: []learn.Learning{}, Query: m.state.opened.Request}
+		r := Recall{Surfaced: []userdata.Learning{}, Query: m.state.opened.Request}
 		all, err := m.Learnings()
 		if err != nil {
 			return r, err
 		}
-		hits := learn.Recall(all, r.Query, m.Now())
+		hits := userdata.Recall(all, r.Query, m.Now())
 		for _, h := range hits {
 			r.Surfaced = append(r.Surfaced, h.Learning)
 		}
@@ -47,7 +47,7 @@ func (m *Machine) recall(ctx context.Context) (Recall, error) {
 				return r, err
 			}
 		}
-		r.Familiarity = learn.Familiarity(slices.DeleteFunc(hits, func(h learn.Hit) bool {
+		r.Familiarity = userdata.Familiarity(slices.DeleteFunc(hits, func(h userdata.Hit) bool {
 			return slices.Contains(r.Dismissed,
 				h.ID)
 		}), r.Query)
@@ -56,9 +56,9 @@ func (m *Machine) recall(ctx context.Context) (Recall, error) {
 }
 
 // accepted returns the learnings that were not dismissed.
-func (r Recall) accepted() []learn.Learning {
+func (r Recall) accepted() []userdata.Learning {
 	return slices.DeleteFunc(slices.Clone(r.Surfaced),
-		func(l learn.Learning) bool { return slices.Contains(r.Dismissed, l.ID) })
+		func(l userdata.Learning) bool { return slices.Contains(r.Dismissed, l.ID) })
 }
 
 // isForced reports whether the user wants to continue with a request that is too vague, now or in an

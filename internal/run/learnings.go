@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"wavex/internal/learn"
 	"wavex/internal/loop"
 	"wavex/internal/notes"
 	"wavex/internal/report"
@@ -37,29 +36,29 @@ func (r *Session) addLearnings() error {
 		return err
 	}
 	context = r.opts.Redactor.String(context) // before it is shortened
-	found = append(found, learn.Deviations(context, notes.Mark, r.config.Run, time.Now().UTC())...)
+	found = append(found, userdata.Deviations(context, notes.Mark, r.config.Run, time.Now().UTC())...)
 	if len(found) == 0 {
 		return nil
 	}
 	pending := r.config.Loop.Path(loop.Learnings)
-	known := []learn.Learning{}
+	known := []userdata.Learning{}
 	for _, path := range append(userdata.LearningFiles(r.config.Dir), pending) {
-		list, _, err := learn.Load(path)
+		list, _, err := userdata.LoadLearnings(path)
 		if err != nil {
 			return err
 		}
 		known = append(known, list...)
 	}
-	found = slices.DeleteFunc(found, func(l learn.Learning) bool {
-		return slices.ContainsFunc(known, func(k learn.Learning) bool { return k.ID == l.ID })
+	found = slices.DeleteFunc(found, func(l userdata.Learning) bool {
+		return slices.ContainsFunc(known, func(k userdata.Learning) bool { return k.ID == l.ID })
 	})
 	for i := range found {
-		found[i] = r.opts.Redactor.Value(found[i]).(learn.Learning)
+		found[i] = r.opts.Redactor.Value(found[i]).(userdata.Learning)
 	}
 	if len(found) == 0 {
 		return nil
 	}
-	if err := learn.Add(pending, found, learn.Proposed); err != nil {
+	if err := userdata.AddLearnings(pending, found, userdata.Proposed); err != nil {
 		return err
 	}
 	if r.opts.Notices {
@@ -70,13 +69,13 @@ func (r *Session) addLearnings() error {
 }
 
 // fixedFailures returns the failures of tasks that passed with a panel's advice.
-func fixedFailures(s *scheduler.State) (out []learn.Learning) {
+func fixedFailures(s *scheduler.State) (out []userdata.Learning) {
 	for i := range s.Tasks {
 		t, p := &s.Tasks[i], &s.Plan.Tasks[i]
 		if t.Last == nil || t.Last.Outcome != runner.Done || t.Advice == nil || len(t.History) == 0 {
 			continue
 		}
-		l := learn.Learning{Kind: learn.Failure, Context: p.Subject, Failure: t.History[len(t.History)-1],
+		l := userdata.Learning{Kind: userdata.Failure, Context: p.Subject, Failure: t.History[len(t.History)-1],
 			Cause: t.Advice.Analysis, Prevention: t.Advice.Fix, Signature: t.LastSignature, Run: s.Config.Run, Task: p.ID,
 			Time: s.LastEvent()}
 		for _, f := range p.Files {

@@ -14,11 +14,11 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
-	"wavex/internal/learn"
 	"wavex/internal/loop"
 	"wavex/internal/notes"
 	"wavex/internal/secret"
 	"wavex/internal/testrepo"
+	"wavex/internal/userdata"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -123,9 +123,9 @@ func TestFixedFailures(t *testing.T) {
 			`{"tasks":[{"id":"a","subject":"do a","files":["a.txt"]}]}`)), t: t}
 		r.begin("o")
 		c.past(r)
-		got := learn.Learning{}
+		got := userdata.Learning{}
 		for _, got = range fixedFailures(r.State) {
-			if got.Kind != learn.Failure || got.Context != "do a" || got.Cause != "why" || got.Prevention == "" ||
+			if got.Kind != userdata.Failure || got.Context != "do a" || got.Cause != "why" || got.Prevention == "" ||
 				got.Run != r.Config.Run || got.Task != "a" || got.ID == "" || !slices.Equal(got.Files, []string{"a.txt"}) ||
 				!got.Time.Equal(r.LastEvent()) {
 				t.Errorf("%s: %+v", name, got)
@@ -155,7 +155,7 @@ func TestLearningsFromTheNotesDirectory(t *testing.T) {
 		testrepo.Must(t, notes.AppendEntries(cmp.Or(r.config.Track, string(r.config.Loop)), []notes.Entry{{
 			Section: notes.Deviations, Lines: []string{"Found: a failure", "Adjustment: by counsel"}, Key: "r/7"}}))
 		testrepo.Must(t, r.addLearnings())
-		list, _, err := learn.Load(r.config.Loop.Path(loop.Learnings))
+		list, _, err := userdata.LoadLearnings(r.config.Loop.Path(loop.Learnings))
 		if err != nil || len(list) != 1 || list[0].Failure != name {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
@@ -177,13 +177,13 @@ func TestLearningsAreForTheOwner(t *testing.T) {
 	if err != nil || strings.Contains(string(text), token[:12]) || !strings.Contains(string(text), "[redacted") {
 		t.Errorf("%s, %v", text, err)
 	}
-	list, _, err := learn.Load(path)
+	list, _, err := userdata.LoadLearnings(path)
 	testrepo.Must(t, err)
 	for range 2 {
 		info, err := os.Stat(path)
 		if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info, err)
 		}
-		testrepo.Must(t, learn.Replace(path, list))
+		testrepo.Must(t, userdata.ReplaceLearnings(path, list))
 	}
 }

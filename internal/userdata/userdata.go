@@ -1,6 +1,5 @@
-// Package userdata finds the files that belong to the user and to the project beyond any run:
-// maxims, learnings, and the folders of trusted plans. Runs and updates never overwrite them. It does not
-// know their use.
+// Package userdata keeps what belongs to the user and to the project beyond any run: maxims, learnings, and the folders
+// of trusted plans. Runs and updates never overwrite these files.
 package userdata
 
 import (
@@ -15,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 
-	"wavex/internal/learn"
 	"wavex/internal/safefile"
 	"wavex/internal/usererr"
 )
@@ -103,10 +101,10 @@ func fileRank(name string) int {
 
 // Learnings returns those of the project in dir and of the user. It calls say with a message
 // about lines of a file that cannot be read.
-func Learnings(dir string, say func(string)) ([]learn.Learning, error) {
-	var all []learn.Learning
+func Learnings(dir string, say func(string)) ([]Learning, error) {
+	var all []Learning
 	for _, path := range LearningFiles(dir) {
-		list, bad, err := learn.Load(path)
+		list, bad, err := LoadLearnings(path)
 		if err != nil {
 			return nil, usererr.Blocked(err)
 		}
@@ -154,9 +152,9 @@ func TrustFolder(folder string) error {
 // LearningFiles returns the paths of the files of learnings, whether or not they exist: the
 // project's, then the user's.
 func LearningFiles(dir string) []string {
-	files := []string{filepath.Join(ProjectDir(dir), learn.FileName)}
+	files := []string{filepath.Join(ProjectDir(dir), learningsFile)}
 	if root := Dir(); root != "" {
-		files = append(files, filepath.Join(root, learn.FileName))
+		files = append(files, filepath.Join(root, learningsFile))
 	}
 	return files
 }

@@ -1,8 +1,7 @@
-// Package learn keeps the learnings of runs: failures with their cause, discoveries, constraints,
-// one JSON object per line. It finds those that matter for a new request (recall.go) and proposes
-// new ones after a run (Deviations). It asks no model, and keeps only learnings that a person
-// accepted.
-package learn
+package userdata
+
+// This file keeps the learnings of runs: failures with their cause, discoveries, constraints, one JSON object per
+// line. It proposes new ones after a run (Deviations), and keeps only learnings that a person accepted.
 
 import (
 	"bytes"
@@ -31,8 +30,8 @@ const (
 	Constraint = "constraint" // a requirement
 )
 
-// FileName is the file of learnings in a folder.
-const FileName = "learnings.jsonl"
+// learningsFile is the file of learnings in a folder.
+const learningsFile = "learnings.jsonl"
 
 // Learning is one lesson for later runs.
 type Learning struct {
@@ -84,26 +83,26 @@ func (l Learning) String() string {
 	return l.Kind + ": " + strings.Join(parts, "; ")
 }
 
-// maxFile bounds a file of learnings, in bytes.
-const maxFile = 64 << 20
+// maxLearnings bounds a file of learnings, in bytes.
+const maxLearnings = 64 << 20
 
-// Load reads a file of learnings; a missing file is empty. It merges repeated learnings into one
+// LoadLearnings reads a file of learnings; a missing file is empty. It merges repeated learnings into one
 // with their count and latest time. It skips and counts lines that cannot be read, because people
 // edit the file and that must not stop a run.
-func Load(path string) (list []Learning, bad int, err error) {
-	data, err := safefile.Read(path, maxFile)
+func LoadLearnings(path string) (list []Learning, bad int, err error) {
+	data, err := safefile.Read(path, maxLearnings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading learnings: %w", err)
 	}
-	list, bad = Parse(data)
+	list, bad = parseLearnings(data)
 	return list, bad, nil
 }
 
-// Parse is Load for bytes in memory.
-func Parse(data []byte) (list []Learning, bad int) {
+// parseLearnings is LoadLearnings for bytes in memory.
+func parseLearnings(data []byte) (list []Learning, bad int) {
 	at := map[string]int{}
 	for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -136,17 +135,17 @@ const (
 	Proposed fs.FileMode = 0o600 // quotes agents, and no person has looked at it
 )
 
-// Add appends learnings to a file, which it creates with perm if it is missing, in one write, and syncs it.
+// AddLearnings appends learnings to a file, which it creates with perm if it is missing, in one write, and syncs it.
 // It first completes a torn last line, so that no learning is joined to it.
-func Add(path string, list []Learning, perm fs.FileMode) (err error) {
+func AddLearnings(path string, list []Learning, perm fs.FileMode) (err error) {
 	if len(list) == 0 {
 		return nil
 	}
-	text, err := encode(list)
+	text, err := encodeLearnings(list)
 	if err != nil {
 		return err
 	}
-	switch old, err := safefile.Read(path, maxFile); {
+	switch old, err := safefile.Read(path, maxLearnings); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil: // opening a named pipe could block for ever
 		return fmt.Errorf("keeping learnings: %w", err)
@@ -167,9 +166,9 @@ func Add(path string, list []Learning, perm fs.FileMode) (err error) {
 	return f.Sync()
 }
 
-// Replace replaces the content of a file of proposed learnings atomically.
-func Replace(path string, list []Learning) error {
-	text, err := encode(list)
+// ReplaceLearnings replaces the content of a file of proposed learnings atomically.
+func ReplaceLearnings(path string, list []Learning) error {
+	text, err := encodeLearnings(list)
 	if err != nil {
 		return err
 	}
@@ -182,8 +181,8 @@ func Replace(path string, list []Learning) error {
 	return nil
 }
 
-// encode returns the lines of learnings.
-func encode(list []Learning) ([]byte, error) {
+// encodeLearnings returns the lines of learnings.
+func encodeLearnings(list []Learning) ([]byte, error) {
 	var out []byte
 	for _, l := range list {
 		b, err := json.Marshal(l.Clean())

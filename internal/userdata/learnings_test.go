@@ -1,4 +1,4 @@
-package learn
+package userdata
 
 import (
 	"os"
@@ -13,8 +13,8 @@ func day(n int) time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).A
 
 func TestAddAndLoad(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "deep", FileName)
-	if list, bad, err := Load(path); list != nil || bad != 0 || err != nil {
+	path := filepath.Join(t.TempDir(), "deep", learningsFile)
+	if list, bad, err := LoadLearnings(path); list != nil || bad != 0 || err != nil {
 		t.Fatalf("a file that is not there: %v, %d, %v", list, bad, err)
 	}
 	first := Learning{Kind: Failure, Context: "writing sum.go", Failure: "the tests failed", Cause: "a wrong operator",
@@ -22,7 +22,7 @@ func TestAddAndLoad(t *testing.T) {
 	again := first
 	again.Time = day(9)
 	for _, l := range []Learning{first, {Kind: "odd", Context: "x\ny", Time: day(2)}, again} {
-		if err := Add(path, []Learning{l}, Shared); err != nil {
+		if err := AddLearnings(path, []Learning{l}, Shared); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,10 +30,11 @@ func TestAddAndLoad(t *testing.T) {
 	if err := os.WriteFile(path, append(read(t, path), "{}\n{\"cont"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Add(path, []Learning{{Kind: Constraint, Context: "keep the API", Time: day(3)}}, Shared); err != nil {
+	more := []Learning{{Kind: Constraint, Context: "keep the API", Time: day(3)}}
+	if err := AddLearnings(path, more, Shared); err != nil {
 		t.Fatal(err)
 	}
-	list, bad, err := Load(path)
+	list, bad, err := LoadLearnings(path)
 	if err != nil || bad != 2 || len(list) != 3 {
 		t.Fatalf("%d learnings, %d bad, %v: %+v", len(list), bad, err, list)
 	}
@@ -61,7 +62,7 @@ func read(t *testing.T, path string) []byte {
 }
 
 func sampleLearnings() []Learning {
-	list, _ := Parse([]byte(`
+	list, _ := parseLearnings([]byte(`
 {"context":"parsing dates in the importer","failure":"dates without a zone were read as local","prevention":"parse with time.UTC","files":["importer/date.go"],"time":"2025-12-01T00:00:00Z"}
 {"context":"importing CSV files","failure":"a byte order mark broke the header","prevention":"trim the BOM","files":["importer/csv.go"],"time":"2025-12-20T00:00:00Z"}
 {"context":"rate limits of the mail service","failure":"429 after 10 mails a second","time":"2025-06-01T00:00:00Z"}
@@ -183,7 +184,7 @@ func TestProposals(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"context":"a","count":2}` + "\n{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		list, _ := Parse(data)
+		list, _ := parseLearnings(data)
 		seen := map[string]bool{}
 		for _, l := range list {
 			if seen[l.ID] || l.Count < 1 || len(l.Context) > maxText {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package learn
+package userdata
 
 import (
 	"errors"
@@ -15,14 +15,14 @@ import (
 // A named pipe in place of a file of learnings is refused and does not block.
 func TestPipeInPlaceOfLearnings(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), FileName)
+	path := filepath.Join(t.TempDir(), learningsFile)
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Load(path); !errors.Is(err, safefile.ErrNotRegular) {
+	if _, _, err := LoadLearnings(path); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("read: %v", err)
 	}
-	if err := Add(path, []Learning{{Failure: "x"}}, Shared); !errors.Is(err, safefile.ErrNotRegular) {
+	if err := AddLearnings(path, []Learning{{Failure: "x"}}, Shared); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("added: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package learn
+package userdata
 
 // This file finds the learnings for a request: BM25 over their words, weighted by recurrence and
 // recency. It does no I/O; the caller supplies the time.
