@@ -22,9 +22,9 @@ import (
 	"wavex/fleet/worker"
 	"wavex/internal/agent"
 	"wavex/internal/event"
-	"wavex/internal/lazyregexp"
 	"wavex/internal/proc"
 	"wavex/internal/secret"
+	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
 )
 
@@ -104,10 +104,10 @@ engine cannot be reached, the directory is in use), 130 and 143 stopped.`,
 	return c
 }
 
-var validName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var validName = textfmt.Pattern(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // unfit matches the characters of a host's name that a worker's may not have.
-var unfit = lazyregexp.New(`[^A-Za-z0-9_-]+`)
+var unfit = textfmt.Pattern(`[^A-Za-z0-9_-]+`)
 
 // workerName returns the name of the machine, as the name of a worker.
 func workerName() string {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"wavex/internal/lazyregexp"
 	"wavex/internal/textfmt"
 )
 
@@ -89,14 +88,14 @@ func (n normaliser) pass(output string) []string {
 }
 
 var (
-	countOfFile = lazyregexp.New(`^[\w@+~.][\w@+~./-]*:\d+$`) // grep -c
-	timeSummary = lazyregexp.New(`(?i)^(\W*(?:\[\w+\] )?(?:total |elapsed )?(?:time|duration|elapsed)\b[^¤]*)¤.*$`)
-	onlyBlanks  = lazyregexp.New(`\s*\(¤(?:, ¤)*\)`)
+	countOfFile = textfmt.Pattern(`^[\w@+~.][\w@+~./-]*:\d+$`) // grep -c
+	timeSummary = textfmt.Pattern(`(?i)^(\W*(?:\[\w+\] )?(?:total |elapsed )?(?:time|duration|elapsed)\b[^¤]*)¤.*$`)
+	onlyBlanks  = textfmt.Pattern(`\s*\(¤(?:, ¤)*\)`)
 	// cacheReport matches the line of a package manager or compiler about one package or all: a full
 	// cache saves it.
-	cacheReport = lazyregexp.New(`(?i)^\s*(?:\w+: )?(?:download|fetch|compil|unpack)(?:ing|ed) ` +
+	cacheReport = textfmt.Pattern(`(?i)^\s*(?:\w+: )?(?:download|fetch|compil|unpack)(?:ing|ed) ` +
 		`(?:\S+[ @]v?\d[\w.+-]*(?: \(\S*\))?|\d+ \w+ \([^)]*\) in ¤)$`)
-	caretLine = lazyregexp.New(`^\s*[~^]+\s*$`)
+	caretLine = textfmt.Pattern(`^\s*[~^]+\s*$`)
 )
 
 // line normalises one line. The result has no white space at its end.
@@ -182,12 +181,12 @@ func isPathByte(c byte) bool {
 }
 
 var (
-	temporaryPath = lazyregexp.New(`(^|[^\w.~¤-])(?:/private)?(?:/tmp|/var/tmp|/var/folders/\w+/\w+/T)` +
+	temporaryPath = textfmt.Pattern(`(^|[^\w.~¤-])(?:/private)?(?:/tmp|/var/tmp|/var/folders/\w+/\w+/T)` +
 		`((?:/[\w.@+~=-]*[\w@+~=-])+)(\.\.\.)?`)
-	randomFile   = lazyregexp.New(`^tmp(?:[a-z0-9_]{8}|\.\w{10})$`)
-	randomSuffix = lazyregexp.New(`[-._][A-Za-z0-9]{6,12}$`)
-	digits       = lazyregexp.New(`\d+`)
-	manyDigits   = lazyregexp.New(`\d{4,}`)
+	randomFile   = textfmt.Pattern(`^tmp(?:[a-z0-9_]{8}|\.\w{10})$`)
+	randomSuffix = textfmt.Pattern(`[-._][A-Za-z0-9]{6,12}$`)
+	digits       = textfmt.Pattern(`\d+`)
+	manyDigits   = textfmt.Pattern(`\d{4,}`)
 )
 
 // cutRandom removes the random part of a name below the folder of temporary files. In a folder, each
@@ -249,9 +248,9 @@ func lastFrame(line string) string {
 }
 
 var (
-	frameLine   = lazyregexp.New(`^\s*([>❯]?)\s*(\d*)\s*[|│]( ?.*)$`)
-	frameCaret  = lazyregexp.New(`^\s*[\^~+-]+`)
-	frameNumber = lazyregexp.New(`(?m)^\x1b\[7m\s*\d*\s*\x1b\[0m`) // reverse video, without a bar
+	frameLine   = textfmt.Pattern(`^\s*([>❯]?)\s*(\d*)\s*[|│]( ?.*)$`)
+	frameCaret  = textfmt.Pattern(`^\s*[\^~+-]+`)
+	frameNumber = textfmt.Pattern(`(?m)^\x1b\[7m\s*\d*\s*\x1b\[0m`) // reverse video, without a bar
 )
 
 // cutCodeFrames removes the line numbers beside quoted source, as compilers print it. Lines with a

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/lazyregexp"
 	"wavex/internal/plan"
 	"wavex/internal/rehearse"
+	"wavex/internal/textfmt"
 )
 
 // This file makes the instructions of the rehearsal agent for a plan without any block. The agent then makes the
@@ -75,7 +75,7 @@ func (m *madeUp) satisfy(c *plan.Check) bool {
 
 // commandWord matches a word of a plain command: quoted text without expansions, or text without meaning to the
 // shell.
-var commandWord = lazyregexp.New(`^(?:'([^']*)'|"([^"$\x60\\]*)"|([^\s'"$\x60\\|&;<>()*?!~{}#]+))(?:\s+|$)`)
+var commandWord = textfmt.Pattern(`^(?:'([^']*)'|"([^"$\x60\\]*)"|([^\s'"$\x60\\|&;<>()*?!~{}#]+))(?:\s+|$)`)
 
 // words returns the words of a command that the shell would take as they are, or nil.
 func words(command string) (out []string) {

@@ -16,7 +16,6 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/claude/statement"
-	"wavex/internal/lazyregexp"
 	"wavex/internal/policy"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -446,8 +445,8 @@ func sameInput(asked, ran []byte, dir string, cut bool) bool {
 // The CLI may write ${NAME:?} for $NAME in an rm after it asked, so that the command fails where the variable is empty
 // (2.1.332, behind a server flag).
 var (
-	guard    = lazyregexp.New(`\$\{(\w+):\?\}`)
-	variable = lazyregexp.New(`\$(\w+)`)
+	guard    = textfmt.Pattern(`\$\{(\w+):\?\}`)
+	variable = textfmt.Pattern(`\$(\w+)`)
 )
 
 // braced writes ${NAME} for each $NAME of a command.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"wavex/internal/lazyregexp"
+	"wavex/internal/textfmt"
 )
 
 // Request is one request that the server received. Its body is decoded on first use. The methods
@@ -198,14 +198,14 @@ func (r *Request) ToolResults() []ToolResult {
 	return out
 }
 
-var uuidPattern = lazyregexp.New(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+var uuidPattern = textfmt.Pattern(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 // Session returns the CLI's session id, or "". The CLI (2.1.330) sends it as a header.
 func (r *Request) Session() string {
 	return uuidPattern().FindString(r.Header.Get("X-Claude-Code-Session-Id"))
 }
 
-var cwdPattern = lazyregexp.New(`(?m)[Ww]orking directory: (.+)$`)
+var cwdPattern = textfmt.Pattern(`(?m)[Ww]orking directory: (.+)$`)
 
 // Dir returns the working directory that the CLI's system prompt names, or "".
 func (r *Request) Dir() string {

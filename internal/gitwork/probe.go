@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"wavex/internal/lazyregexp"
 	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 )
@@ -31,7 +30,7 @@ var commitHooks = []string{"pre-commit", "prepare-commit-msg", "commit-msg"}
 
 // missingTool matches the messages of shells, loaders and hooks about a program, a module or a file that is missing.
 // Red tests may say that anything else was not found.
-var missingTool = lazyregexp.New(`(?im)^.*(command not found|: (line )?\d+: [^\s:]+: not found|` +
+var missingTool = textfmt.Pattern(`(?im)^.*(command not found|: (line )?\d+: [^\s:]+: not found|` +
 	`^(sh: )?[\w./-]+: not found|not found in |pre-commit\W? not found|not installed|no such file|no module named|` +
 	`(can't|cannot) find (module|package|the (file|path)|.* in path)).*$`)
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"wavex/internal/lazyregexp"
+	"wavex/internal/textfmt"
 )
 
 // This file writes and reads VERIFICATION.md: the checks that were made, and the gaps between
@@ -144,9 +144,9 @@ func attr(s string) string { return `"` + strings.ReplaceAll(escape(oneLine(s)),
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 var (
-	gapRe  = lazyregexp.New(`(?is)<gap\b([^>]*?)(?:/>|>(.*?)</gap\s*>)`)
-	attrRe = lazyregexp.New(`(?is)([a-z_-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
-	partRe = lazyregexp.New(`(?is)<(file|check|description|evidence)\s*>(.*?)</(file|check|description|evidence)\s*>`)
+	gapRe  = textfmt.Pattern(`(?is)<gap\b([^>]*?)(?:/>|>(.*?)</gap\s*>)`)
+	attrRe = textfmt.Pattern(`(?is)([a-z_-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+	partRe = textfmt.Pattern(`(?is)<(file|check|description|evidence)\s*>(.*?)</(file|check|description|evidence)\s*>`)
 )
 
 // Parse returns the gaps of a document: every <gap> element, with its file and words as

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/lazyregexp"
 	"wavex/internal/plan/source"
+	"wavex/internal/textfmt"
 )
 
 // The prefixes of entries in share and protect.
@@ -115,4 +115,4 @@ func (d *decoder) protected(dst *string, t source.Token) {
 // hasBraces reports whether a pattern has a list in braces, which path.Match takes for plain characters.
 func hasBraces(pattern string) bool { return braces().MatchString(pattern) }
 
-var braces = lazyregexp.New(`\{(?:[^]{}][^{}]*,[^{}]*|,[^]{}]+)\}`)
+var braces = textfmt.Pattern(`\{(?:[^]{}][^{}]*,[^{}]*|,[^]{}]+)\}`)

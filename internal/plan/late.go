@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/lazyregexp"
 	"wavex/internal/plan/reference"
+	"wavex/internal/textfmt"
 )
 
 // Late holds the references of a task whose values come with the run.
@@ -151,7 +151,7 @@ func fitsVariable(r *reference.Ref, value string, number bool) error {
 }
 
 // numbers matches an expression of numbers, without names.
-var numbers = lazyregexp.New(`^(?:[-+*/%(). \t]|\b(?:0[xX][0-9a-fA-F]+|[0-9]+)\b)*$`)
+var numbers = textfmt.Pattern(`^(?:[-+*/%(). \t]|\b(?:0[xX][0-9a-fA-F]+|[0-9]+)\b)*$`)
 
 // isLate reports whether the value of a reference comes with the run.
 func isLate(r *reference.Ref) bool {
@@ -159,7 +159,7 @@ func isLate(r *reference.Ref) bool {
 }
 
 // lateField matches the fields with late references.
-var lateField = lazyregexp.New(`^tasks\[\d+\](?:\.steps\[\d+\])?\.(?:description|prompt|command)$`)
+var lateField = textfmt.Pattern(`^tasks\[\d+\](?:\.steps\[\d+\])?\.(?:description|prompt|command)$`)
 
 // checkLate returns the mistake of a late reference in a field; nil: none.
 func (d *decoder) checkLate(r *reference.Ref, path string) error {

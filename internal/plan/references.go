@@ -14,9 +14,9 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"wavex/internal/lazyregexp"
 	"wavex/internal/plan/reference"
 	"wavex/internal/plan/source"
+	"wavex/internal/textfmt"
 )
 
 // referenceText is a text of the plan that may have references.
@@ -33,7 +33,7 @@ func (d *decoder) noteReferences(at source.Location, text string) {
 }
 
 // referenceField matches the fields with references. Its groups tell the kinds: words, one line, a path, a command.
-var referenceField = lazyregexp.New(
+var referenceField = textfmt.Pattern(
 	`^(?:defaults|tasks\[\d+\](?:\.steps\[\d+\])?)\.(?:` +
 		`(description|prompt|appendSystemPrompt|criteria\[\d+\](?:\.text)?|(?:.*\.)?contains)|` +
 		`(subject|activeForm|model)|` +

@@ -9,16 +9,16 @@ import (
 	"strconv"
 	"strings"
 
-	"wavex/internal/lazyregexp"
 	"wavex/internal/plan/reference"
 	"wavex/internal/plan/source"
+	"wavex/internal/textfmt"
 )
 
 // maxSteps bounds the steps of an item.
 const maxSteps = 20
 
 // stepName matches the names of steps.
-var stepName = lazyregexp.New(`^[A-Za-z0-9_-]{1,20}$`)
+var stepName = textfmt.Pattern(`^[A-Za-z0-9_-]{1,20}$`)
 
 // groupFields are the fields of a task beside its steps; the others belong into the steps.
 func groupFields() []string {

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"wavex/internal/check"
-	"wavex/internal/lazyregexp"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
 )
@@ -191,7 +190,7 @@ func (d *draft) lint(done func(plan.Check) bool) {
 	}
 }
 
-var conjunction = lazyregexp.New(`(?i)\band\b`)
+var conjunction = textfmt.Pattern(`(?i)\band\b`)
 
 // firstFew bounds feedback, because the first mistakes usually explain the others.
 func firstFew(list []string) []string {

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 
-	"wavex/internal/lazyregexp"
 	"wavex/internal/textfmt"
 )
 
@@ -46,7 +45,7 @@ func patterns(d Dimension) []pattern {
 	return list[d]
 }
 
-func ignoreCase(s string) func() *regexp.Regexp { return lazyregexp.New(`(?i)` + s) }
+func ignoreCase(s string) func() *regexp.Regexp { return textfmt.Pattern(`(?i)` + s) }
 
 // vagueAims matches requests without a specific object: verbs like "improve" do not count then.
 var vagueAims = ignoreCase(`\b(?:make|get|do|improve|fix|clean up|optimi[sz]e|update|change|refactor|handle|finish|polish)\s+(?:it|this|that|things?|stuff|everything|all|the (?:app|application|code|codebase|code ?base|project|program|system|site|website|thing|repo|repository|bugs?|issues?|problems?|performance))\b(?:\s+(?:better|faster|nicer|work|properly|up|somehow|good|again|please|now))*`)

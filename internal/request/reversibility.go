@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 
-	"wavex/internal/lazyregexp"
 	"wavex/internal/textfmt"
 )
 
@@ -43,19 +42,19 @@ var reversibilityRules = [...]struct {
 	class ReversibilityClass
 	words func() *regexp.Regexp
 }{
-	{Irreversible, lazyregexp.New(`(?i)\b(?:(?:database |db |table )?schemas?|migrat(?:e|es|ed|ing|ions?)\b[^.;\n]*\b(?:data|database|table|schema|users|production)|data migrations?|drop (?:the )?(?:table|column|database)|(?:delete|purge|erase) (?:all |the |user |old )*(?:data|records|rows|users|accounts)|public (?:api|interface|contract)s?|breaking changes?|wire format|file format|protocol|publish(?:es|ed|ing)?|releas(?:e|es|ed|ing)|deploy(?:s|ed|ing|ments?)?|production|rewrit(?:e|ing) (?:the )?history|force[- ]push)\b`)},
-	{Stepwise, lazyregexp.New(`(?i)\b(?:dependenc(?:y|ies)|upgrad(?:e|es|ed|ing)|downgrad(?:e|es|ed|ing)|bump(?:s|ed|ing)?|refactor(?:s|ed|ing)?|reorgani[sz](?:e|es|ed|ing)|restructur(?:e|es|ed|ing)|migrat(?:e|es|ed|ing|ions?)|mov(?:e|es|ed|ing) (?:the )?(?:package|module|files?|code)|split(?:s|ting)?|rewrit(?:e|es|ing)|ci|pipelines?)\b`)},
+	{Irreversible, textfmt.Pattern(`(?i)\b(?:(?:database |db |table )?schemas?|migrat(?:e|es|ed|ing|ions?)\b[^.;\n]*\b(?:data|database|table|schema|users|production)|data migrations?|drop (?:the )?(?:table|column|database)|(?:delete|purge|erase) (?:all |the |user |old )*(?:data|records|rows|users|accounts)|public (?:api|interface|contract)s?|breaking changes?|wire format|file format|protocol|publish(?:es|ed|ing)?|releas(?:e|es|ed|ing)|deploy(?:s|ed|ing|ments?)?|production|rewrit(?:e|ing) (?:the )?history|force[- ]push)\b`)},
+	{Stepwise, textfmt.Pattern(`(?i)\b(?:dependenc(?:y|ies)|upgrad(?:e|es|ed|ing)|downgrad(?:e|es|ed|ing)|bump(?:s|ed|ing)?|refactor(?:s|ed|ing)?|reorgani[sz](?:e|es|ed|ing)|restructur(?:e|es|ed|ing)|migrat(?:e|es|ed|ing|ions?)|mov(?:e|es|ed|ing) (?:the )?(?:package|module|files?|code)|split(?:s|ting)?|rewrit(?:e|es|ing)|ci|pipelines?)\b`)},
 }
 
 // negations matches words before a match that reverse it: "no new dependencies" is a limit, not a
 // plan. They apply to the rest of their clause.
 var (
-	negations = lazyregexp.New(`(?i)\b(?:no|not|never|without|don't|keep|keeping|leave|unchanged|avoid|nor)\b`)
-	clauseEnd = lazyregexp.New(`(?i)[.,;:\n]|\b(?:and|then|but)\b`)
+	negations = textfmt.Pattern(`(?i)\b(?:no|not|never|without|don't|keep|keeping|leave|unchanged|avoid|nor)\b`)
+	clauseEnd = textfmt.Pattern(`(?i)[.,;:\n]|\b(?:and|then|but)\b`)
 )
 
 // unchangedSuffix matches words after a match that say that it does not change.
-var unchangedSuffix = lazyregexp.New(`(?i)^[^.,;:\n]{0,20}\b(?:stays?|unchanged|remains?|as it is|is kept|are kept)\b`)
+var unchangedSuffix = textfmt.Pattern(`(?i)^[^.,;:\n]{0,20}\b(?:stays?|unchanged|remains?|as it is|is kept|are kept)\b`)
 
 // isRuledOut reports whether the text between before and behind is mentioned only to exclude it.
 func isRuledOut(before, behind string) bool {

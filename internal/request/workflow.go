@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"wavex/internal/lazyregexp"
+	"wavex/internal/textfmt"
 )
 
 // Workflow is A (build), B (debug) or C (refactor).
@@ -57,7 +57,7 @@ type workflowRule struct {
 // workflowRules returns the rules in order of precedence.
 func workflowRules() []workflowRule {
 	rule := func(w Workflow, words string) workflowRule {
-		return workflowRule{w, lazyregexp.New(`(?i)\b(?:` + words + `)\b`)}
+		return workflowRule{w, textfmt.Pattern(`(?i)\b(?:` + words + `)\b`)}
 	}
 	return []workflowRule{
 		rule(Debug, `fix(?:es|ed|ing)?|debug(?:s|ged|ging)?|broken|breaks|errors?|fail(?:s|ed|ing|ures?)?|crash(?:es|ed|ing)?|bugs?|regressions?`),
@@ -78,7 +78,7 @@ func classifyWorkflow(request string) WorkflowMatch {
 	return WorkflowMatch{Build, "default"}
 }
 
-var quotedText = lazyregexp.New("`[^`\n]*`|\"[^\"\n]*\"")
+var quotedText = textfmt.Pattern("`[^`\n]*`|\"[^\"\n]*\"")
 
 // withoutQuotes returns the text without its quotations.
 func withoutQuotes(s string) string { return quotedText().ReplaceAllString(s, " ") }

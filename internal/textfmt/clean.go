@@ -1,6 +1,6 @@
 // Package textfmt cleans foreign text for a terminal and for the output of wavex. Text from agents,
 // checks and plans is untrusted: it may hold escape sequences, marks that other programs look for
-// in the output, and any number of lines. The package knows characters and columns, and nothing of
+// in the output, and any number of lines. The package knows characters, columns and patterns, and nothing of
 // runs.
 package textfmt
 
@@ -14,19 +14,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
-
-	"wavex/internal/lazyregexp"
 )
 
 // ansiSequence matches whole ANSI sequences with their parameters: CSI, then strings (OSC, DCS, SOS,
 // PM, APC) up to BEL or ST, then any other escape. Only the opening of an unfinished string
 // matches. A CSI sequence may be cut off by the end of the text.
-var ansiSequence = lazyregexp.New("(?:\x1b\\[|\u009b)[0-?]*[ -/]*(?:[@-~]|\\z)" +
+var ansiSequence = Pattern("(?:\x1b\\[|\u009b)[0-?]*[ -/]*(?:[@-~]|\\z)" +
 	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d\u009e\u009f])[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]*[0-~]")
 
 // completionMarker matches the tag with which a loop announces its own completion.
-var completionMarker = lazyregexp.New(`(?i)<(/?\s*loop-complete)`)
+var completionMarker = Pattern(`(?i)<(/?\s*loop-complete)`)
 
 // Line makes text one line of printable characters. It removes ANSI sequences and control
 // characters, turns every run of white space into one space, and escapes a completion marker,

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/lazyregexp"
 	"wavex/internal/textfmt"
 )
 
@@ -39,7 +38,7 @@ func (s *screen) show(above, live []string, columns, height int) error {
 }
 
 // colorSequence matches the sequences that change the colour. They take no column.
-var colorSequence = lazyregexp.New("\x1b\\[[0-9;]*m")
+var colorSequence = textfmt.Pattern("\x1b\\[[0-9;]*m")
 
 // rows returns the number of rows that the live part takes now: in a terminal that became narrower
 // a line may have been wrapped. A terminal that crops instead loses a line or two above; the final

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"wavex/internal/lazyregexp"
+	"wavex/internal/textfmt"
 )
 
 // Version is a release of the CLI; the zero value is an unknown one.
@@ -25,8 +25,8 @@ func (v Version) Less(w Version) bool { return slices.Compare(v[:], w[:]) < 0 }
 const number = `(?:^|[^0-9.])v?([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})`
 
 var (
-	versionRE = lazyregexp.New(number + `(?:[^0-9.]|$)`)
-	namedRE   = lazyregexp.New(number + ` \(Claude Code\)`)
+	versionRE = textfmt.Pattern(number + `(?:[^0-9.]|$)`)
+	namedRE   = textfmt.Pattern(number + ` \(Claude Code\)`)
 )
 
 // NamesClaude reports whether a text names Claude Code with a version, as `claude --version` does.

@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/lazyregexp"
 	"wavex/internal/plan"
 	"wavex/internal/plan/source"
+	"wavex/internal/textfmt"
 )
 
 func (r *phaseReader) attributes(t *importedTask, text string, at source.Location) {
@@ -51,7 +51,7 @@ func (r *phaseReader) warnTag(at source.Location, name, rest string) {
 }
 
 // attribute matches name="value", name='value' and name=value.
-var attribute = lazyregexp.New(`([\w$-][\w$.-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+var attribute = textfmt.Pattern(`([\w$-][\w$.-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
 
 // eachAttribute calls f for each attribute in the text of a tag; at is the offset of the value. It returns all other
 // text.
@@ -178,8 +178,8 @@ func (r *phaseReader) readSection(t *importedTask, name, text string, at source.
 // fileElement and checkElement match <file ...>text</file> and <check ...>text</check>, or <file .../> and
 // <check .../>.
 var (
-	fileElement  = lazyregexp.New(`(?s)<file` + attributes + `(?:/>|>(.*?)</file>)`)
-	checkElement = lazyregexp.New(`(?s)<check` + attributes + `(?:/>|>(.*?)</check>)`)
+	fileElement  = textfmt.Pattern(`(?s)<file` + attributes + `(?:/>|>(.*?)</file>)`)
+	checkElement = textfmt.Pattern(`(?s)<check` + attributes + `(?:/>|>(.*?)</check>)`)
 )
 
 const attributes = `((?:[^>"']|"[^"]*"|'[^']*')*?)`

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"wavex/internal/lazyregexp"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
 )
@@ -25,7 +24,7 @@ type Source struct {
 // Max bounds the issues of a plan.
 const Max = 500
 
-var sourceForm = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9-]{0,38})/([A-Za-z0-9._-]{1,100})(?:#(.{1,100}))?$`)
+var sourceForm = textfmt.Pattern(`^([A-Za-z0-9][A-Za-z0-9-]{0,38})/([A-Za-z0-9._-]{1,100})(?:#(.{1,100}))?$`)
 
 // Parse reads OWNER/REPO or OWNER/REPO#label.
 func Parse(text string) (Source, error) {
@@ -260,7 +259,7 @@ func (r *reader) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
 }
 
-var openBox = lazyregexp.New(`^\s*[-*+] \[ \] (.*\S)`)
+var openBox = textfmt.Pattern(`^\s*[-*+] \[ \] (.*\S)`)
 
 // boxes returns the texts of the boxes of a markdown text that are not ticked, outside of code, at most 50.
 func boxes(body string) (texts []string) {

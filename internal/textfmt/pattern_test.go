@@ -1,21 +1,17 @@
-package lazyregexp_test
+package textfmt
 
-import (
-	"testing"
+import "testing"
 
-	"wavex/internal/lazyregexp"
-)
-
-func TestNew(t *testing.T) {
+func TestPattern(t *testing.T) {
 	t.Parallel()
-	word := lazyregexp.New(`\w+`)
+	word := Pattern(`\w+`)
 	if got := word().FindString("- one two"); got != "one" {
 		t.Errorf("it finds %q", got)
 	}
 	if first, again := word(), word(); first != again {
 		t.Error("it is compiled again")
 	}
-	wrong := lazyregexp.New(`(`) // not yet
+	wrong := Pattern(`(`) // not yet
 	defer func() {
 		if recover() == nil {
 			t.Error("a pattern that is none is taken")
