@@ -12,7 +12,6 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/plan/convert"
-	"wavex/internal/plan/issues"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
@@ -20,7 +19,7 @@ import (
 
 // importIssues reads a plan from the issues of a repository on GitHub, by gh. It prints its warnings.
 func importIssues(ctx context.Context, text string, _ importOptions, std Stdio) ([]byte, convert.Form, error) {
-	from, err := issues.Parse(text)
+	from, err := convert.ParseIssues(text)
 	if err != nil {
 		return nil, "", usage("%s, for example octo/shop#ready", err)
 	}

@@ -1,5 +1,5 @@
-// Package convert reads plans of other tools as wavex plans. It starts nothing and knows nothing of
-// runs.
+// Package convert reads plans of other tools, and issues of GitHub, as wavex plans. It starts nothing and knows
+// nothing of runs.
 package convert
 
 // This file calls the importer of a plan's form. The decoder reads the importer's output like any

@@ -1,6 +1,7 @@
-// Package issues turns the open issues of a GitHub repository into a plan: one task for each issue with a label, and
-// for each of their sub-issues. It asks by a function of the caller and starts nothing itself.
-package issues
+package convert
+
+// This file turns the open issues of a GitHub repository into a plan: one task for each issue with a label, and for
+// each of their sub-issues. It asks by a function of the caller and starts nothing itself.
 
 import (
 	"context"
@@ -15,59 +16,60 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// Source names issues of a repository on GitHub.
-type Source struct {
+// IssueSource names issues of a repository on GitHub.
+type IssueSource struct {
 	Owner, Name string
 	Label       string // "": all open issues
 }
 
-// Max bounds the issues of a plan.
-const Max = 500
+// maxIssues bounds the issues of a plan.
+const maxIssues = 500
 
-var sourceForm = textfmt.Pattern(`^([A-Za-z0-9][A-Za-z0-9-]{0,38})/([A-Za-z0-9._-]{1,100})(?:#(.{1,100}))?$`)
+var issuesForm = textfmt.Pattern(`^([A-Za-z0-9][A-Za-z0-9-]{0,38})/([A-Za-z0-9._-]{1,100})(?:#(.{1,100}))?$`)
 
-// Parse reads OWNER/REPO or OWNER/REPO#label.
-func Parse(text string) (Source, error) {
-	m := sourceForm().FindStringSubmatch(text)
+// ParseIssues reads OWNER/REPO or OWNER/REPO#label.
+func ParseIssues(text string) (IssueSource, error) {
+	m := issuesForm().FindStringSubmatch(text)
 	if m == nil {
-		return Source{}, fmt.Errorf("%s is not of the form OWNER/REPO#label", textfmt.Line(text))
+		return IssueSource{}, fmt.Errorf("%s is not of the form OWNER/REPO#label", textfmt.Line(text))
 	}
-	return Source{m[1], m[2], m[3]}, nil
+	return IssueSource{m[1], m[2], m[3]}, nil
 }
 
-// String returns the form that Parse reads.
-func (s Source) String() string {
+// String returns the form that ParseIssues reads.
+func (s IssueSource) String() string {
 	return strings.TrimSuffix(s.Owner+"/"+s.Name+"#"+s.Label, "#")
 }
 
-// Ask sends one query to GitHub's GraphQL API, with variables, and returns its answers: one JSON object for each page.
-type Ask func(ctx context.Context, query string, vars map[string]string) (io.Reader, error)
+// AskGitHub sends one query to GitHub's GraphQL API, with variables, and returns its answers: one JSON object for each
+// page.
+type AskGitHub func(ctx context.Context, query string, vars map[string]string) (io.Reader, error)
 
-// fields are those of an issue. GitHub has had sub-issues and blockers in GraphQL since 2025.
-const fields = `fragment fields on Issue { number title body url state author { login } authorAssociation
+// issueFields are those of an issue. GitHub has had sub-issues and blockers in GraphQL since 2025.
+const issueFields = `fragment fields on Issue { number title body url state author { login } authorAssociation
   subIssues(first: 100) { totalCount nodes { number state repository { nameWithOwner } } }
   blockedBy(first: 100) { totalCount nodes { number state repository { nameWithOwner } } } }`
 
 const listQuery = `query($owner: String!, $name: String!, $label: String!, $endCursor: String) {
   repository(owner: $owner, name: $name) {
     issues(first: 50, after: $endCursor, states: OPEN, labels: [$label], orderBy: {field: CREATED_AT, direction: ASC}) {
-      pageInfo { hasNextPage endCursor } nodes { ...fields } } } } ` + fields
+      pageInfo { hasNextPage endCursor } nodes { ...fields } } } } ` + issueFields
 
 var allQuery = strings.NewReplacer(", $label: String!", "", ", labels: [$label]", "").Replace(listQuery)
 
 const oneQuery = `query($owner: String!, $name: String!, $number: Int!) {
-  repository(owner: $owner, name: $name) { issue(number: $number) { ...fields } } } ` + fields
+  repository(owner: $owner, name: $name) { issue(number: $number) { ...fields } } } ` + issueFields
 
-// reference is a relation to another issue.
-type reference struct {
+// issueReference is a relation to another issue.
+type issueReference struct {
 	Number     int
 	State      string // OPEN or CLOSED
 	Repository struct{ NameWithOwner string }
 }
 
-type references struct {
+type issueReferences struct {
 	TotalCount int
-	Nodes      []reference
+	Nodes      []issueReference
 }
 
 type issue struct {
@@ -76,11 +78,11 @@ type issue struct {
 	State             string
 	Author            *struct{ Login string } // nil: the account is gone
 	AuthorAssociation string
-	SubIssues         references
-	BlockedBy         references
+	SubIssues         issueReferences
+	BlockedBy         issueReferences
 }
 
-type answer struct {
+type issuesAnswer struct {
 	Data struct {
 		Repository *struct {
 			Issues struct{ Nodes []issue }
@@ -90,10 +92,10 @@ type answer struct {
 	Errors []struct{ Message string }
 }
 
-// Plan returns the plan of the issues as JSON, and warnings, one line each. Plan refuses more than Max issues, and a
+// Plan returns the plan of the issues as JSON, and warnings, one line each. Plan refuses more than maxIssues, and a
 // source without open issues.
-func (s Source) Plan(ctx context.Context, ask Ask) (data []byte, warnings []string, err error) {
-	r := reader{Source: s, ask: ask, byNumber: map[int]*issue{}}
+func (s IssueSource) Plan(ctx context.Context, ask AskGitHub) (data []byte, warnings []string, err error) {
+	r := issueReader{IssueSource: s, ask: ask, byNumber: map[int]*issue{}}
 	if err := r.read(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -101,16 +103,16 @@ func (s Source) Plan(ctx context.Context, ask Ask) (data []byte, warnings []stri
 	return data, r.warnings, err
 }
 
-// reader collects the issues of a plan.
-type reader struct {
-	Source
-	ask      Ask
+// issueReader collects the issues of a plan.
+type issueReader struct {
+	IssueSource
+	ask      AskGitHub
 	issues   []*issue // in the order of their numbers in the end
 	byNumber map[int]*issue
 	warnings []string
 }
 
-func (r *reader) read(ctx context.Context) error {
+func (r *issueReader) read(ctx context.Context) error {
 	query, vars := allQuery, map[string]string{"owner": r.Owner, "name": r.Name}
 	if r.Label != "" {
 		query, vars["label"] = listQuery, r.Label
@@ -119,7 +121,7 @@ func (r *reader) read(ctx context.Context) error {
 		return err
 	}
 	if len(r.issues) == 0 {
-		return fmt.Errorf("%s has no open issue", r.Source)
+		return fmt.Errorf("%s has no open issue", r.IssueSource)
 	}
 	for k := 0; k < len(r.issues); k++ { // it grows by sub-issues
 		for _, sub := range r.issues[k].SubIssues.Nodes {
@@ -137,20 +139,20 @@ func (r *reader) read(ctx context.Context) error {
 }
 
 // query adds the open issues of the answers.
-func (r *reader) query(ctx context.Context, query string, vars map[string]string) error {
+func (r *issueReader) query(ctx context.Context, query string, vars map[string]string) error {
 	in, err := r.ask(ctx, query, vars)
 	if err != nil {
 		return err
 	}
 	for d := json.NewDecoder(in); ; {
-		var a answer
+		var a issuesAnswer
 		if err := d.Decode(&a); err == io.EOF {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("GitHub's answer about %s cannot be read: %w", r.Source, err)
+			return fmt.Errorf("GitHub's answer about %s cannot be read: %w", r.IssueSource, err)
 		}
 		if len(a.Errors) > 0 {
-			return fmt.Errorf("GitHub says about %s: %s", r.Source, textfmt.Line(a.Errors[0].Message))
+			return fmt.Errorf("GitHub says about %s: %s", r.IssueSource, textfmt.Line(a.Errors[0].Message))
 		}
 		repo := a.Data.Repository
 		if repo == nil {
@@ -166,39 +168,34 @@ func (r *reader) query(ctx context.Context, query string, vars map[string]string
 				r.issues = append(r.issues, &found[i])
 			}
 		}
-		if len(r.issues) > Max {
-			return fmt.Errorf("%s has more than %d open issues; name a label that fewer of them have", r.Source, Max)
+		if len(r.issues) > maxIssues {
+			return fmt.Errorf("%s has more than %d open issues; name a label that fewer of them have", r.IssueSource, maxIssues)
 		}
 	}
 }
 
-func (r *reader) isOpenHere(to reference) bool {
+func (r *issueReader) isOpenHere(to issueReference) bool {
 	return to.State != "CLOSED" && strings.EqualFold(to.Repository.NameWithOwner, r.Owner+"/"+r.Name)
 }
 
-// task is a task of the plan.
-type task struct {
-	ID          string            `json:"id"`
-	Subject     string            `json:"subject"`
-	Description string            `json:"description,omitempty"`
-	BlockedBy   []string          `json:"blockedBy,omitempty"`
-	Verify      []string          `json:"verify"` // always empty: a command of a stranger would run as the user
-	Criteria    []criterion       `json:"criteria,omitempty"`
-	Metadata    map[string]string `json:"metadata"`
-}
-
-type criterion struct {
-	Text         string `json:"text"`
-	Verification string `json:"verification"`
+// issueTask is a task of the plan.
+type issueTask struct {
+	ID          string              `json:"id"`
+	Subject     string              `json:"subject"`
+	Description string              `json:"description,omitempty"`
+	BlockedBy   []string            `json:"blockedBy,omitempty"`
+	Verify      []string            `json:"verify"` // always empty: a command of a stranger would run as the user
+	Criteria    []map[string]string `json:"criteria,omitempty"`
+	Metadata    map[string]string   `json:"metadata"`
 }
 
 // plan returns the plan of the issues.
-func (r *reader) plan() ([]byte, error) {
+func (r *issueReader) plan() ([]byte, error) {
 	out := struct {
-		Version int    `json:"version"`
-		Name    string `json:"name"`
-		Tasks   []task `json:"tasks"`
-	}{plan.Version, r.Source.String(), nil}
+		Version int         `json:"version"`
+		Name    string      `json:"name"`
+		Tasks   []issueTask `json:"tasks"`
+	}{plan.Version, r.IssueSource.String(), nil}
 	var strangers []string
 	for _, i := range r.issues {
 		out.Tasks = append(out.Tasks, r.task(i))
@@ -223,15 +220,15 @@ const (
 	maxText    = 64 << 10
 )
 
-func (r *reader) task(i *issue) task {
-	t := task{ID: strconv.Itoa(i.Number), Subject: textfmt.OneLine(i.Title, maxSubject), Verify: []string{},
+func (r *issueReader) task(i *issue) issueTask {
+	t := issueTask{ID: strconv.Itoa(i.Number), Subject: textfmt.OneLine(i.Title, maxSubject), Verify: []string{},
 		Metadata: map[string]string{"url": i.URL}}
 	if t.Subject == "" {
 		t.Subject = "Issue " + t.ID
 	}
 	t.Description = textfmt.Head(strings.TrimSpace(strings.ReplaceAll(i.Body, "\r\n", "\n")), maxText)
 	for _, text := range boxes(i.Body) {
-		t.Criteria = append(t.Criteria, criterion{text, "observation"})
+		t.Criteria = append(t.Criteria, map[string]string{"text": text, "verification": "observation"})
 	}
 	for _, to := range append(slices.Clone(i.SubIssues.Nodes), i.BlockedBy.Nodes...) {
 		id := strconv.Itoa(to.Number)
@@ -249,13 +246,13 @@ func (r *reader) task(i *issue) task {
 	return t
 }
 
-func (r *reader) warnCut(i *issue, kind string, of references) {
+func (r *issueReader) warnCut(i *issue, kind string, of issueReferences) {
 	if of.TotalCount > len(of.Nodes) {
 		r.warn("#%d has %d %s; only %d of them were read", i.Number, of.TotalCount, kind, len(of.Nodes))
 	}
 }
 
-func (r *reader) warn(format string, args ...any) {
+func (r *issueReader) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
 }
 

@@ -1,4 +1,4 @@
-package issues_test
+package convert
 
 import (
 	"bytes"
@@ -12,24 +12,23 @@ import (
 	"testing"
 
 	"wavex/internal/plan"
-	"wavex/internal/plan/issues"
 )
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]issues.Source{
+	for text, want := range map[string]IssueSource{
 		"octo/shop":                 {Owner: "octo", Name: "shop"},
 		"octo/shop#ready":           {Owner: "octo", Name: "shop", Label: "ready"},
 		"o-c/sh.op_1#good first: 1": {Owner: "o-c", Name: "sh.op_1", Label: "good first: 1"},
 	} {
-		got, err := issues.Parse(text)
+		got, err := ParseIssues(text)
 		if err != nil || got != want || got.String() != text {
 			t.Errorf("%s: %+v %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "octo", "octo/", "/shop", "octo/shop/more", "octo/shop#", "-octo/shop", "o cto/shop",
 		"https://github.com/octo/shop"} {
-		if got, err := issues.Parse(text); err == nil {
+		if got, err := ParseIssues(text); err == nil {
 			t.Errorf("%q is %+v", text, got)
 		}
 	}
@@ -88,7 +87,7 @@ func TestPlan(t *testing.T) {
 			related("subIssues", "12", "13 CLOSED"), related("blockedBy", "9", "3 CLOSED", "4 OPEN octo/docs")),
 		issueJSON(9, "Pay", `"authorAssociation": "NONE", "author": {"login": "eve"}`) + "," + issueJSON(11, " ")},
 		single: map[string]string{"12": issueJSON(12, "A page", `"body": "$(touch x)"`)}}
-	from, err := issues.Parse("octo/shop#ready")
+	from, err := ParseIssues("octo/shop#ready")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +138,7 @@ func list(nodes ...string) string {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	var many []string
-	for n := range issues.Max + 1 {
+	for n := range maxIssues + 1 {
 		many = append(many, issueJSON(n+1, "One"))
 	}
 	for name, tc := range map[string]struct {
@@ -157,7 +156,7 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := issues.Source{Owner: "octo", Name: "shop"}.Plan(t.Context(),
+			_, _, err := IssueSource{Owner: "octo", Name: "shop"}.Plan(t.Context(),
 				func(context.Context, string, map[string]string) (io.Reader, error) {
 					return strings.NewReader(tc.answer), tc.err
 				})
@@ -173,7 +172,7 @@ func FuzzPlan(f *testing.F) {
 	f.Add(list(issueJSON(7, "Sell", related("subIssues", "8"), related("blockedBy", "7"))))
 	f.Add(`{"errors": [{}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		data, _, err := issues.Source{Owner: "octo", Name: "shop"}.Plan(t.Context(),
+		data, _, err := IssueSource{Owner: "octo", Name: "shop"}.Plan(t.Context(),
 			func(context.Context, string, map[string]string) (io.Reader, error) {
 				return strings.NewReader(text), nil
 			})
