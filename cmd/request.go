@@ -55,7 +55,7 @@ type requestCommand struct {
 	id       string
 	secrets  *secret.Redactor
 	prompter *prompter       // nil: there is no person to ask
-	intake   *request.Driver // nil: not opened yet
+	intake   *request.Machine // nil: not opened yet
 }
 
 // load reads the journal of the current directory and decides whether its request is continued. It

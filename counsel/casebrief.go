@@ -19,11 +19,11 @@ approach: what the next attempt does differently, in steps; not what was already
 
 const noTools = "\nYou have no tools; answer from the evidence."
 
-// section is one piece of evidence. The title is a constant of wavex; the body is untrusted.
-type section struct {
-	title string
-	body  string
-	limit int // bytes of body
+// Section is one piece of evidence. The title is of wavex; the body is untrusted.
+type Section struct {
+	Title string
+	Body  string
+	Limit int // bytes of Body
 }
 
 // caseBrief returns the case as a prompt of at most 9500 bytes. With the largest profile, the frame and the schema a
@@ -34,31 +34,31 @@ func caseBrief(c Case) string {
 	if c.SameError {
 		head += "It is the same error as in the attempt before.\n"
 	}
-	return head + fence(caseSections(c))
+	return head + Fence(caseSections(c))
 }
 
 // caseSections returns the evidence. The limits sum to at most 8300 bytes.
-func caseSections(c Case) []section {
-	secs := []section{
+func caseSections(c Case) []Section {
+	secs := []Section{
 		{"task", strings.TrimSpace(c.Subject + "\n" + c.Description), 1200},
 		{"what went wrong", c.Reason, 400},
 	}
 	secs = append(secs, checkSections(c.Checks, 2400)...)
 	if !detailRepeatsCheck(c) {
-		secs = append(secs, section{"detail", c.Detail, 1000})
+		secs = append(secs, Section{"detail", c.Detail, 1000})
 	}
 	return append(secs,
-		section{"diff of the attempt", c.Diff, 1500},
-		section{"the agent's last words", c.Report, 600},
-		section{"reasons of earlier attempts, oldest first", bulletList(c.History), 400},
-		section{"advice already followed, oldest first", bulletList(c.PastAdvice), 600},
-		section{"must not happen", bulletList(c.MustNot), 200})
+		Section{"diff of the attempt", c.Diff, 1500},
+		Section{"the agent's last words", c.Report, 600},
+		Section{"reasons of earlier attempts, oldest first", bulletList(c.History), 400},
+		Section{"advice already followed, oldest first", bulletList(c.PastAdvice), 600},
+		Section{"must not happen", bulletList(c.MustNot), 200})
 }
 
 // maxChecks is the number of failed checks that are shown with their output.
 const maxChecks = 3
 
-func checkSections(checks []check.Evidence, room int) []section {
+func checkSections(checks []check.Evidence, room int) []Section {
 	var failed, passed []check.Evidence
 	for _, ev := range checks {
 		if ev.Passed {
@@ -68,7 +68,7 @@ func checkSections(checks []check.Evidence, room int) []section {
 		}
 	}
 	const rest = 200 // bytes for the names of the others
-	var secs []section
+	var secs []Section
 	shown := failed[:min(len(failed), maxChecks)]
 	for _, ev := range shown {
 		each := (room - rest) / len(shown)
@@ -76,7 +76,7 @@ func checkSections(checks []check.Evidence, room int) []section {
 		if ev.Reason != "" {
 			body += oneLine(ev.Reason, 200) + "\n"
 		}
-		secs = append(secs, section{fmt.Sprintf("failed check, exit code %d", ev.ExitCode), body + ev.Output, each})
+		secs = append(secs, Section{fmt.Sprintf("failed check, exit code %d", ev.ExitCode), body + ev.Output, each})
 	}
 	var others []string
 	for _, ev := range failed[len(shown):] {
@@ -85,7 +85,7 @@ func checkSections(checks []check.Evidence, room int) []section {
 	for _, ev := range passed {
 		others = append(others, "passed: "+oneLine(ev.Check, 60))
 	}
-	return append(secs, section{"other checks", strings.Join(others, "\n"), rest})
+	return append(secs, Section{"other checks", strings.Join(others, "\n"), rest})
 }
 
 // detailRepeatsCheck reports whether the detail only repeats the output of a failed check.
@@ -110,23 +110,23 @@ func bulletList(items []string) string {
 	return b.String()
 }
 
-// fence puts each section that is not empty between tags that the evidence cannot close: the
+// Fence puts each section that is not empty between tags that the evidence cannot close: the
 // tags' name holds a digest of the evidence itself, so no text can contain it. Escaping would
 // alter the code under diagnosis.
-func fence(secs []section) string {
+func Fence(secs []Section) string {
 	sum := sha256.New()
-	var full []section
+	var full []Section
 	for _, s := range secs {
-		s.body = textfmt.HeadTail(strings.TrimSpace(textfmt.Plain(s.body)), s.limit)
-		if s.body != "" {
+		s.Body = textfmt.HeadTail(strings.TrimSpace(textfmt.Plain(s.Body)), s.Limit)
+		if s.Body != "" {
 			full = append(full, s)
-			sum.Write([]byte(s.body))
+			sum.Write([]byte(s.Body))
 		}
 	}
 	tag := "data-" + hex.EncodeToString(sum.Sum(nil))[:8]
 	var b strings.Builder
 	for _, s := range full {
-		fmt.Fprintf(&b, "<%s %s>\n%s\n</%s>\n", tag, s.title, s.body, tag)
+		fmt.Fprintf(&b, "<%s %s>\n%s\n</%s>\n", tag, s.Title, s.Body, tag)
 	}
 	return b.String()
 }

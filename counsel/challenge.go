@@ -58,7 +58,7 @@ func (p *Panel) Challenge(ctx context.Context, c ChallengeCase) Challenge {
 	if err != nil {
 		return Challenge{Error: err.Error()}
 	}
-	prompt := fence([]section{
+	prompt := Fence([]Section{
 		{"task", c.Task + " " + c.Subject, 400}, {"description", c.Description, 8 << 10},
 		{"what was asked for", c.Request, 2000},
 		{"files it declares", bulletList(c.Files), 4000}, {"its checks", bulletList(c.Checks), 4000},

@@ -137,7 +137,7 @@ func clarifyPrompt(request string, gaps []Gap) string {
 	for _, g := range gaps {
 		b.WriteString("- " + g.Dimension + " (" + g.About + "); clear would be, elsewhere: " + g.Example + "\n")
 	}
-	return b.String() + fence([]section{{"the request", request, 4000}})
+	return b.String() + Fence([]Section{{"the request", request, 4000}})
 }
 
 type clarifyReply struct {

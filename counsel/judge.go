@@ -60,7 +60,7 @@ func (p *Panel) Judge(ctx context.Context, c JudgeCase) (rulings []Judgement, co
 		lines = append(lines, s.ID+": "+s.Text)
 		asked[s.ID] = true
 	}
-	prompt := fence([]section{
+	prompt := Fence([]Section{
 		{"statements", bulletList(lines), 12 << 10}, {"what was asked for", c.Request, 2000},
 		{"files of the work", bulletList(c.Files), 4000}, {"changes", c.Diff, lightDiff},
 	})

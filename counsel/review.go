@@ -145,7 +145,7 @@ func (p *Panel) confirmBlockers(ctx context.Context, c ReviewCase, asked []Exper
 		if f.Changed {
 			kind, frame = "mended", mendedFrame
 		}
-		prompt := fence([]section{
+		prompt := Fence([]Section{
 			{"claim", f.Location() + f.Text, 1500}, {"its evidence", f.Evidence, 1500}, {"its proposed fix", f.Fix, 1500},
 			{"what was asked for", c.Request, 1500}, {"criteria and how they are met", bulletList(c.Criteria), 2000},
 			{"must not happen", bulletList(c.MustNot), 1500}, {"changes", fileDiff(c.Diff, f.File), refuteDiff},

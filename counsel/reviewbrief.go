@@ -17,7 +17,7 @@ func reviewBrief(c ReviewCase, room int) string {
 		doubts, files = append(doubts, d.Task+", "+d.File+": "+d.Why), append(files, d.File)
 	}
 	first, rest := splitDiff(c.Diff, files)
-	return head + fence([]section{
+	return head + Fence([]Section{
 		{"what was asked for", c.Request, 2000},
 		{"tasks", bulletList(c.Tasks), 3000},
 		{"criteria and how they are met", bulletList(c.Criteria), 3000},

@@ -6,6 +6,7 @@ package request
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/internal/userdata"
 	"wavex/runner"
 )
 
@@ -60,44 +62,44 @@ const (
 // maxTries is the number of times that a question is asked if its failure may be temporary.
 const maxTries = 2
 
-// askOnce returns the answer to a step, from the record or from ask, which gets its cap and its log
-// folder. Only an answer with the outcome done is final; the next session asks again after any
-// other.
-func (m *Machine) askOnce(ctx context.Context, step string, most budget.USD,
-	ask func(ctx context.Context, limit budget.USD, logDir string) runner.Answer) (json.RawMessage, error) {
+// askOnce returns the answer to a step, from the record or from put, which gets its cap and its log folder. Only an
+// answer with the outcome done that read can read is final; the next session asks again after any other. The answer is
+// read as it is on record, so secrets may be missing.
+func askOnce[T any](ctx context.Context, m *Machine, step string, most budget.USD,
+	put func(ctx context.Context, limit budget.USD, logDir string) runner.Answer,
+	read func(json.RawMessage) (T, error)) (T, error) {
+	var none T
 	if done, ok := m.state.answers[step]; ok && done.Outcome == runner.Done {
-		return done.Answer, nil
+		return read(done.Answer)
 	}
 	for n := 1; ; n++ {
 		limit, ok := m.state.ledger.Share(1, most)
 		if !ok {
-			return nil, m.state.ledger.Shortage()
+			return none, m.state.ledger.Shortage()
 		}
 		try := m.state.tries[step] + 1
 		if err := m.emit(event.CallStarted{Step: step, Try: try, Mark: m.Mark, Cap: limit}); err != nil {
-			return nil, err
+			return none, err
 		}
-		a := ask(ctx, limit, m.logDir(step, try))
+		a := put(ctx, limit, m.logDir(step, try))
 		end := event.CallEnded{Step: step, Try: try, Outcome: a.Outcome, Reason: a.Reason, Cost: max(0, a.Cost),
 			ResetsAt: a.ResetsAt}
 		if a.Outcome == runner.Done {
 			if end.Answer = a.Structured; len(end.Answer) == 0 {
-				text, err := json.Marshal(a.Text)
-				if err != nil {
-					return nil, fmt.Errorf("keeping the answer of %s: %w", step, err)
-				}
-				end.Answer = text
+				end.Answer, _ = json.Marshal(a.Text) // a string cannot fail
+			}
+			if _, err := read(end.Answer); err != nil {
+				end.Outcome, end.Reason, end.Answer = runner.Wrong, err.Error(), nil
 			}
 		}
 		if err := m.emit(end); err != nil {
-			return nil, err
+			return none, err
 		}
-		if a.Outcome == runner.Done {
-			// Use the recorded answer, from which secrets may have been removed.
-			return m.state.answers[step].Answer, nil
+		if end.Outcome == runner.Done {
+			return read(m.state.answers[step].Answer)
 		}
-		if n == maxTries || ctx.Err() != nil || !slices.Contains(retryable, a.Outcome) {
-			return nil, &CallError{Step: step, Outcome: a.Outcome, Reason: a.Reason, ResetsAt: a.ResetsAt}
+		if n == maxTries || ctx.Err() != nil || !slices.Contains(retryable, end.Outcome) {
+			return none, &CallError{Step: step, Outcome: end.Outcome, Reason: end.Reason, ResetsAt: a.ResetsAt}
 		}
 	}
 }
@@ -108,28 +110,28 @@ var retryable = []runner.Outcome{runner.Wrong, runner.Truncated, runner.TimedOut
 // readOnly lists the tools for a question about the repository.
 var readOnly = []string{"Read", "Grep", "Glob"}
 
-// ask asks the agent one question. An answer that usable rejects counts as wrong, like one that
-// violates the schema, and is not kept. With usable nil every answer is accepted.
-func (m *Machine) ask(ctx context.Context, step string, most budget.USD, q runner.Question,
-	usable func(json.RawMessage) error) (json.RawMessage, error) {
-	q.Name, q.Dir, q.Model = step, m.Dir, m.Model
+// ask asks the agent one question, once.
+func ask[T any](ctx context.Context, m *Machine, step string, most budget.USD, q runner.Question,
+	read func(json.RawMessage) (T, error)) (T, error) {
+	q.Name, q.Dir = step, m.Dir
 	if len(q.Tools) > 0 {
 		q.Timeout = 15 * time.Minute
 	}
 	if !m.Rehearsal {
 		q.Rehearse = nil
 	}
-	return m.askOnce(ctx, step, most, func(ctx context.Context, limit budget.USD, logDir string) runner.Answer {
+	return askOnce(ctx, m, step, most, func(ctx context.Context, limit budget.USD, logDir string) runner.Answer {
 		q.Cap, q.LogDir = limit, filepath.Join(logDir, "call")
-		a := m.Caller.Ask(ctx, q)
-		if a.Outcome != runner.Done || usable == nil {
-			return a
-		}
-		if err := usable(a.Structured); err != nil {
-			a.Outcome, a.Reason = runner.Wrong, err.Error()
-		}
-		return a
-	})
+		return m.Caller.Ask(ctx, q)
+	}, read)
+}
+
+// decode reads JSON. Its errors do not quote it.
+func decode[T any](text json.RawMessage) (v T, err error) {
+	if json.Unmarshal(text, &v) != nil {
+		return v, errors.New("the answer is not the JSON asked for")
+	}
+	return v, nil
 }
 
 // rehearsalAnswer returns the answer of the rehearsal agent if a scenario has no other.
@@ -139,4 +141,13 @@ func rehearsalAnswer(v any) json.RawMessage {
 		return nil
 	}
 	return b
+}
+
+// fence returns documents for a prompt, each with at most 64 KB.
+func fence(notes []userdata.Note) string {
+	var secs []counsel.Section
+	for _, n := range notes {
+		secs = append(secs, counsel.Section{Title: cleanLine(n.Title, 80), Body: n.Text, Limit: 64 << 10})
+	}
+	return "\n" + counsel.Fence(secs)
 }

@@ -1,7 +1,11 @@
+// Package request turns a request into a plan: recall, intent, shape, documents, decompose. Each
+// paid answer and each result is one record of the journal. A recorded answer is never asked for
+// again, and a recorded result never computed again: a resume goes through the same stages and
+// finds them done. The package knows no flags and no terminal, and starts no process itself.
 package request
 
-// This file connects the stages to their dependencies: it opens the journal, runs them, and keeps
-// workflow-state.json current while there is no run.
+// This file connects the stages to their dependencies, runs them, and keeps workflow-state.json current while there
+// is no run.
 
 import (
 	"context"
@@ -11,104 +15,53 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
-	"wavex/internal/agent"
 	"wavex/internal/claude"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/runlog"
-	"wavex/internal/secret"
 	"wavex/internal/statefiles"
 	"wavex/internal/userdata"
 	"wavex/runner"
 )
 
-// Options configures a Driver.
-type Options struct {
-	Dir        string   // the project's, absolute
-	Loop       loop.Dir // of the project
-	ID         string
-	New        bool   // begin a new request; else continue the one on record
-	Text       string // of a new request
-	Config     event.RequestConfig
-	Fresh      bool // first move the old .loop aside
-	JournalLen int  // number of records of the journal at that decision
-
-	BudgetGiven bool // the plan gets the request's budget
-	Force       bool // continue with a vague request
-
-	Agent    agent.Agent
-	Prices   budget.Prices
-	Experts  *counsel.Roster
-	Redactor *secret.Redactor
-	Watchdog []string // the command line of the guard process; empty: no guard
-
-	Prompter Prompter          // nil: no person is there
-	Notify   func(string)      // prints the progress for a person
-	View     func(event.Event) // called with each recorded event
-}
-
-// Driver turns one request into a plan. It must be used from one goroutine: Open, Run, Close.
-type Driver struct {
-	opts    Options
-	journal *runlog.Journal
-	machine *Machine
-}
-
 // Open takes the lock, opens the journal, and records a new request. The caller must Close the
-// Driver if err is nil. The errors are those of runlog.Open.
-func Open(o Options) (*Driver, error) {
+// Machine if err is nil. The errors are those of runlog.Open.
+func Open(o Options) (*Machine, error) {
 	log, past, err := runlog.Open(o.Loop, o.ID, o.Fresh, o.JournalLen)
 	if err != nil {
 		return nil, err
 	}
-	r := &Driver{opts: o, journal: log}
-	r.machine = r.newMachine(past)
+	m := newMachine(o, log, past)
 	if o.New {
-		if err := r.machine.Open(event.RequestOpened{Run: o.ID, Request: o.Text, Config: o.Config}); err != nil {
-			r.Close()
+		if err := m.open(event.RequestOpened{Run: o.ID, Request: o.Text, Config: o.Config}); err != nil {
+			m.Close()
 			return nil, err
 		}
 	}
-	return r, nil
+	return m, nil
 }
-
-// Run runs the stages and returns their result. Its errors are those of package request.
-func (r *Driver) Run(ctx context.Context) (Result, error) {
-	defer proc.Contain(ctx, r.opts.Watchdog, r.mark(), r.opts.Loop.Path(loop.WatchdogLock),
-		func(err error) { r.opts.Notify(err.Error()) })()
-	return r.machine.Run(ctx)
-}
-
-// Spent returns the cost of the request so far.
-func (r *Driver) Spent() budget.USD { return r.machine.Spent() }
-
-// Close releases journal and lock. It may be called again.
-func (r *Driver) Close() { r.journal.Close() }
 
 // newMachine makes the machine of the stages.
-func (r *Driver) newMachine(past []event.Event) *Machine {
-	o := r.opts
+func newMachine(o Options, journal *runlog.Journal, past []event.Event) *Machine {
+	mark := fmt.Sprintf("%s-%d", o.ID, os.Getpid())
 	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: o.Agent.Env(o.Loop, o.ID),
 		Rehearsal: o.Agent.IsRehearsal(), Redactor: o.Redactor}
-	who := &claude.Agent{Host: host, Name: o.Agent.Name, Argv: o.Agent.Argv, Find: o.Agent.Find, Prices: o.Prices,
-		Run: r.mark()}
-	ask := o.Agent.Caller(who)
+	ask := o.Agent.Caller(&claude.Agent{Host: host, Name: o.Agent.Name, Argv: o.Agent.Argv, Find: o.Agent.Find,
+		Prices: o.Prices, Run: mark})
 	m := &Machine{
-		Journal: r.journal, Events: past, Now: time.Now, Caller: ask, Panel: &counsel.Panel{Caller: ask, Experts: o.Experts},
-		Dir: o.Dir, Loop: o.Loop, Limits: o.Config.Limits, Rehearsal: host.Rehearsal,
-		MadeUp: host.Rehearsal && o.Agent.Scenario == nil, Force: o.Force, Maxims: userdata.Maxims,
+		Options: o, Journal: journal, Events: past, Now: time.Now, Caller: ask,
+		Panel: &counsel.Panel{Caller: ask, Experts: o.Experts}, Rehearsal: host.Rehearsal,
+		MadeUp: host.Rehearsal && o.Agent.Scenario == nil, Maxims: userdata.Maxims,
 		Learnings: func() ([]userdata.Learning, error) { return userdata.Learnings(o.Dir, o.Notify) },
-		Mark:      r.mark(),
+		Mark:      mark,
 		RecoverCost: func(ctx context.Context, c event.CallStarted, logDir string) budget.USD {
 			_, _ = proc.Sweep(ctx, c.Mark) // a process that survives belongs to no session any more
 			return runlog.RecoverCalls(logDir, o.Prices, c.Cap)
 		},
-		Redact:   func(b event.Body) event.Body { return o.Redactor.Value(b).(event.Body) },
-		View:     func(e event.Event) { o.View(e); r.writeStage(e) },
-		Notify:   o.Notify,
-		Prompter: o.Prompter,
+		Redact: func(b event.Body) event.Body { return o.Redactor.Value(b).(event.Body) },
 	}
+	m.View = func(e event.Event) { o.View(e); m.writeStage(e) }
 	switch {
 	case !o.BudgetGiven:
 	case o.Config.Limits.NoUSD:
@@ -119,24 +72,101 @@ func (r *Driver) newMachine(past []event.Event) *Machine {
 	return m
 }
 
-// mark returns the mark of this session's processes.
-func (r *Driver) mark() string { return fmt.Sprintf("%s-%d", r.opts.ID, os.Getpid()) }
-
 // writeStage keeps workflow-state.json current while there is no run. An error stops nothing, because
 // the journal has everything.
-func (r *Driver) writeStage(e event.Event) {
+func (m *Machine) writeStage(e event.Event) {
 	if _, ok := e.Body.(event.StageEnded); !ok {
 		return
 	}
-	s, err := r.machine.Progress()
-	if err == nil && s.Stage != "executing" {
-		err = statefiles.WriteRequestStage(r.opts.Loop, r.opts.Redactor.Bytes, statefiles.RequestStage{Name: s.Stage,
-			Request: s.Opened.Request,
-			Plan:    s.Opened.Config.Plan,
-			Run:     s.Opened.Run, Origin: s.Origin, Started: s.OpenedAt, Updated: s.UpdatedAt, Seq: s.Seq,
-			Spent: s.Spent.Float()})
+	s, err := m.state.progress()
+	if err == nil && !s.Planned {
+		err = statefiles.WriteRequestStage(m.Loop, m.Redactor.Bytes, statefiles.RequestStage{Name: s.Stage,
+			Request: s.Opened.Request, Plan: s.Opened.Config.Plan, Run: s.Opened.Run, Origin: s.Origin,
+			Started: s.OpenedAt, Updated: s.UpdatedAt, Seq: s.Seq, Spent: s.Spent.Float()})
 	}
 	if err != nil {
-		r.opts.Notify("warning: " + err.Error())
+		m.Notify("warning: " + err.Error())
 	}
+}
+
+// Result is a plan and its sources.
+type Result struct {
+	Intent Intent
+	Shape  Shape
+	Plan   Plan
+	Path   string // of the plan file
+	Origin event.Origin
+}
+
+// Run runs all stages. Its errors are *NotReadyError, *TooLargeError, *CallError, *budget.LimitError,
+// *Refusal, or errors of the journal and the files.
+func (m *Machine) Run(ctx context.Context) (Result, error) {
+	warn := func(err error) { m.Notify(err.Error()) }
+	defer proc.Contain(ctx, m.Watchdog, m.Mark, m.Loop.Path(loop.WatchdogLock), warn)()
+	return m.stages(ctx)
+}
+
+func (m *Machine) stages(ctx context.Context) (Result, error) {
+	var res Result
+	if err := m.start(ctx); err != nil {
+		return res, err
+	}
+	recall, err := m.recall(ctx)
+	if err != nil {
+		return res, err
+	}
+	if res.Intent, err = m.intent(ctx, recall); err != nil {
+		return res, err
+	}
+	if res.Intent, err = m.applyForce(res.Intent); err != nil {
+		return res, err
+	}
+	m.Notify(describe(res.Intent))
+	if res.Intent.Decision.Shape == Blocked {
+		return res, &NotReadyError{Score: res.Intent.Score, Questions: res.Intent.Questions}
+	}
+	res.Origin = m.state.origin(res.Intent)
+	if m.state.opened.Config.Offline {
+		return res, nil
+	}
+	if res.Shape, err = m.shape(ctx, res.Intent); err != nil {
+		return res, err
+	}
+	notes, err := m.planningNotes(ctx, res.Intent)
+	if err != nil {
+		return res, err
+	}
+	if res.Plan, err = m.decompose(ctx, brief{Request: res.Intent.Request, Kind: res.Intent.Kind,
+		Reversibility: res.Intent.Reversibility, Shape: res.Shape, Notes: notes, Budget: m.PlanBudget}); err != nil {
+		return res, err
+	}
+	res.Origin = m.state.origin(res.Intent)
+	if len(res.Plan.Proposals) > 0 {
+		return res, &TooLargeError{res.Plan.Proposals}
+	}
+	res.Path = m.state.opened.Config.Plan
+	return res, m.writePlan(res.Path, res.Plan.File)
+}
+
+// Spent returns the cost of the request so far.
+func (m *Machine) Spent() budget.USD { return m.state.ledger.Spent() }
+
+// Close releases journal and lock. It may be called again.
+func (m *Machine) Close() { m.Journal.Close() }
+
+func describe(in Intent) string {
+	by := in.Kind.By
+	if by != "default" && by != "given" {
+		by = fmt.Sprintf("by %q", by)
+	}
+	s := fmt.Sprintf("score %s", in.Score)
+	switch in.Score.Source {
+	case fromHeuristic:
+		s += ", by a heuristic: words and patterns, no model was asked"
+	case fromUser:
+		s += ", as given: nobody was asked"
+	}
+	return s + fmt.Sprintf("\nfit %d: %s (%s; the spec score alone says %s)\nworkflow %s (%s, %s) | reversibility %s (%s)",
+		in.Decision.Fit, in.Decision.Shape, in.Decision.Why, in.Decision.BySpec,
+		in.Kind.Workflow, in.Kind.Workflow.Name(), by, in.Reversibility.Class, in.Reversibility.Class.Handling())
 }

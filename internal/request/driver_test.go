@@ -149,8 +149,7 @@ func TestPlanBudget(t *testing.T) {
 	} {
 		o, _, _ := asked(t.TempDir(), precise)
 		o.BudgetGiven, o.Config.Limits = c.given, c.limits
-		r := &Driver{opts: o}
-		if got := fmt.Sprint(r.newMachine(nil).PlanBudget); got != c.want {
+		if got := fmt.Sprint(newMachine(o, nil, nil).PlanBudget); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

@@ -1,22 +1,53 @@
-// Package request turns a request into a plan: recall, score, clarify, shape, phases, decompose. Each
-// paid answer and each result is one record of the journal. A recorded answer is never asked for
-// again, and a recorded result never computed again: a resume goes through the same stages and
-// finds them done. The package knows no flags and no terminal, and starts no process itself.
 package request
 
-import (
-	"wavex/internal/userdata"
+// This file holds the session of a request, and records what it does.
 
+import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"wavex/budget"
 	"wavex/counsel"
+	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/loop"
+	"wavex/internal/safefile"
+	"wavex/internal/secret"
+	"wavex/internal/userdata"
+	"wavex/runner"
 )
+
+// Options configures a request.
+type Options struct {
+	Dir        string   // the project's, absolute
+	Loop       loop.Dir // of the project
+	ID         string
+	New        bool   // begin a new request; else continue the one on record
+	Text       string // of a new request
+	Config     event.RequestConfig
+	Fresh      bool // first move the old .loop aside
+	JournalLen int  // number of records of the journal at that decision
+
+	BudgetGiven bool // the plan gets the request's budget
+	Force       bool // continue with a request that is too vague, even if it is recorded as such
+
+	Agent    agent.Agent
+	Prices   budget.Prices
+	Experts  *counsel.Roster
+	Redactor *secret.Redactor
+	Watchdog []string // the command line of the guard process; empty: no guard
+
+	Prompter Prompter          // nil: no person is there
+	Notify   func(string)      // prints the progress for a person
+	View     func(event.Event) // called with each recorded event
+}
 
 // Prompter is the user at the terminal. Its methods block until there is an answer or ctx ends; an
 // error means that there is no answer.
@@ -28,26 +59,22 @@ type Prompter interface {
 	Clarify(ctx context.Context, s Score, asked []counsel.ClarifyQuestion) (map[string]string, error)
 }
 
-// Machine runs the stages. All fields but Prompter, Panel and PlanBudget are required.
+// Machine turns one request into a plan. It must be used from one goroutine: Open, Run, Close. All fields but Prompter,
+// Panel and PlanBudget are required.
 type Machine struct {
+	Options
 	// Journal stores events. After Sync, all appended events are durable.
 	Journal interface {
 		Append(e event.Event) error
 		Sync() error
+		Close()
 	}
-	Events []event.Event // the journal so far; Run continues its request unless Open was called
+	Events []event.Event // the journal so far; Run continues its request unless a new one was opened
 	Now    func() time.Time
 
-	Caller   counsel.Caller
-	Panel    *counsel.Panel // for clarification; nil: general questions
-	Prompter Prompter       // nil: no person is there
+	Caller counsel.Caller
+	Panel  *counsel.Panel // for clarification; nil: general questions
 
-	Dir  string   // absolute project directory
-	Loop loop.Dir // absolute; usually Dir/.loop
-
-	Limits    budget.Limits // in force; recorded if they differ from those on record
-	Model     string
-	Force     bool // continue with a request that is too vague, even if it is recorded as such
 	Rehearsal bool // the agent is the rehearsal agent: supply its answers
 	MadeUp    bool // it makes up the work of the plan, so the plan has a file for it
 	// Learnings returns the learnings to recall, Maxims the user's own rules. Each is called at
@@ -60,125 +87,127 @@ type Machine struct {
 	// RecoverCost ends the processes of a call whose end an earlier session did not record, and returns
 	// the cost. If ctx ends, the call stays open on record.
 	RecoverCost func(ctx context.Context, c event.CallStarted, logDir string) budget.USD
-	// Redact removes secrets from an event.
-	Redact func(event.Body) event.Body
-	View   func(event.Event)
-	Notify func(text string) // prints a line for people
-
-	// PlanBudget is the budget for the plan file; nil: none.
-	PlanBudget any
+	Redact      func(event.Body) event.Body // removes secrets from an event
+	PlanBudget  any                         // for the plan file; nil: none
 
 	state requestState
 }
 
-// Result is a plan and its sources.
-type Result struct {
-	Intent Intent
-	Shape  Shape
-	Plan   Plan
-	Path   string // of the plan file
-	Origin event.Origin
-}
-
-// Intent is the result of scoring a request.
-type Intent struct {
-	Request       string                    `json:"request"` // including the clarifications
-	Score         Score                     `json:"score"`
-	Decision      Decision                  `json:"decision"`
-	Kind          WorkflowMatch             `json:"kind"`
-	Reversibility Reversibility             `json:"undo"`
-	Phases        []Phase                   `json:"phases,omitempty"`
-	Recall        []string                  `json:"recall_surfaced,omitempty"`
-	Questions     []counsel.ClarifyQuestion `json:"asked,omitempty"` // if the request is not ready
-	Familiarity   int                       `json:"familiarity"`
-}
-
-// Run runs all stages. Its errors are *NotReadyError, *TooLargeError, *CallError, *budget.LimitError,
-// *Refusal, or errors of the journal and the files.
-func (m *Machine) Run(ctx context.Context) (Result, error) {
-	var res Result
-	var err error
-	if err = m.start(ctx); err != nil {
-		return res, err
-	}
-	if res.Intent, err = m.intent(ctx); err != nil {
-		return res, err
-	}
-	if res.Intent, err = m.applyForce(res.Intent); err != nil {
-		return res, err
-	}
-	m.Notify(describe(res.Intent))
-	if res.Intent.Decision.Shape == Blocked {
-		return res, &NotReadyError{Score: res.Intent.Score, Questions: res.Intent.Questions}
-	}
-	res.Origin = m.origin(res.Intent)
-	if m.state.opened.Config.Offline {
-		return res, nil
-	}
-	if res.Shape, err = m.shape(ctx, res.Intent); err != nil {
-		return res, err
-	}
-	notes, err := m.planningNotes(ctx, res.Intent)
-	if err != nil {
-		return res, err
-	}
-	if res.Plan, err = m.decompose(ctx, res.Intent, res.Shape, notes); err != nil {
-		return res, err
-	}
-	res.Origin = m.origin(res.Intent)
-	if len(res.Plan.Proposals) > 0 {
-		return res, &TooLargeError{res.Plan.Proposals}
-	}
-	res.Path = m.state.opened.Config.Plan
-	return res, m.writePlan(res.Path, res.Plan.File)
-}
-
-// Spent returns the cost of the request so far.
-func (m *Machine) Spent() budget.USD { return m.state.ledger.Spent() }
-
-func (m *Machine) origin(in Intent) event.Origin {
-	return event.Origin{Request: in.Request, SpecScore: in.Decision.Spec, FitScore: in.Decision.Fit,
-		Shape:    string(in.Decision.Shape),
-		Workflow: string(in.Kind.Workflow), Reversibility: string(in.Reversibility.Class), Recall: in.Recall,
-		Spent: m.Spent()}
-}
-
-func describe(in Intent) string {
-	by := in.Kind.By
-	if by != "default" && by != "given" {
-		by = fmt.Sprintf("by %q", by)
-	}
-	s := fmt.Sprintf("score %s", in.Score)
-	switch in.Score.Source {
-	case fromHeuristic:
-		s += ", by a heuristic: words and patterns, no model was asked"
-	case fromUser:
-		s += ", as given: nobody was asked"
-	}
-	return s + fmt.Sprintf("\nfit %d: %s (%s; the spec score alone says %s)\nworkflow %s (%s, %s) | reversibility %s (%s)",
-		in.Decision.Fit, in.Decision.Shape, in.Decision.Why, in.Decision.BySpec,
-		in.Kind.Workflow, in.Kind.Workflow.Name(), by, in.Reversibility.Class, in.Reversibility.Class.Handling())
-}
+// maxDocument is the maximum size of a file that a person may have edited, in bytes.
+const maxDocument = 16 << 20
 
 // stageResult returns a stage's result from the record, or calls f and records its result. It always
 // returns the recorded value, so that a resume continues with the same one.
 func stageResult[T any](m *Machine, stage string, f func() (T, error)) (T, error) {
-	var v T
-	if _, ok := m.state.results[stage]; !ok {
-		made, err := f()
-		if err != nil {
-			return made, err
-		}
-		raw, err := json.Marshal(made)
-		if err != nil {
-			return v, fmt.Errorf("keeping stage %s: %w", stage, err)
-		}
-		if err := m.emit(event.StageEnded{Stage: stage, Result: raw}); err != nil {
-			return v, err
+	if v, ok, err := recorded[T](&m.state, stage); ok {
+		return v, err
+	}
+	made, err := f()
+	if err != nil {
+		return made, err
+	}
+	raw, err := json.Marshal(made)
+	if err != nil {
+		return made, fmt.Errorf("keeping stage %s: %w", stage, err)
+	}
+	if err := m.emit(event.StageEnded{Stage: stage, Result: raw}); err != nil {
+		return made, err
+	}
+	v, _, err := recorded[T](&m.state, stage)
+	return v, err
+}
+
+// open begins a new request; the machine's Events must be the journal before it.
+func (m *Machine) open(o event.RequestOpened) error {
+	r, err := replay(m.Events)
+	if err != nil {
+		return err
+	}
+	m.state = r
+	if r.found {
+		if err := m.archiveDocuments(); err != nil {
+			return err
 		}
 	}
-	if err := json.Unmarshal(m.state.results[stage], &v); err != nil {
-		return v, fmt.Errorf("the record of stage %s: %w", stage, err)
+	return m.emit(o)
+}
+
+// archiveDocuments moves the documents of the previous request aside, so that they do not count for the next
+// one. A SHAPE.md that a person wrote since stays.
+func (m *Machine) archiveDocuments() error {
+	to := m.Loop.Run(m.state.opened.Run, loop.Request)
+	docs := []string{m.Loop.Path(loop.Plan)}
+	for _, p := range []Phase{PhasePlan, PhaseRequirements, PhaseDesign} {
+		docs = append(docs, m.Loop.Path(string(p)+".md"))
 	}
-	return v, nil
+	if m.hasLastShape() {
+		docs = append(docs, m.Loop.Path(loop.Shape))
+	}
+	for _, d := range docs {
+		if _, err := os.Stat(d); err != nil {
+			continue
+		}
+		if err := safefile.MkdirAll(to, 0o755); err != nil {
+			return err
+		}
+		if err := safefile.Rename(d, filepath.Join(to, filepath.Base(d))); err != nil {
+			return fmt.Errorf("putting the last request's %s aside: %w", filepath.Base(d), err)
+		}
+	}
+	return nil
+}
+
+// start replays the record, and settles the calls that an earlier session left open.
+func (m *Machine) start(ctx context.Context) error {
+	if !m.state.found {
+		r, err := replay(m.Events)
+		if err != nil {
+			return err
+		}
+		m.state = r
+	}
+	if m.Config.Limits != m.state.opened.Config.Limits {
+		raw, err := json.Marshal(m.Config.Limits)
+		if err != nil {
+			return fmt.Errorf("keeping the limits: %w", err)
+		}
+		if err := m.emit(event.StageEnded{Stage: stageLimits, Result: raw}); err != nil {
+			return err
+		}
+	}
+	for _, step := range slices.Sorted(maps.Keys(m.state.openCalls)) {
+		c := m.state.openCalls[step]
+		end := event.CallEnded{Step: c.Step, Try: c.Try, Outcome: runner.Interrupted,
+			Reason: "wavex ended before the call did", Cost: m.RecoverCost(ctx, c, m.logDir(c.Step, c.Try))}
+		if cause := context.Cause(ctx); cause != nil {
+			// The next session ends the call's processes.
+			return &CallError{Step: step, Outcome: runner.Interrupted, Reason: cause.Error()}
+		}
+		if err := m.emit(end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emit journals, applies and shows one event, in this order.
+func (m *Machine) emit(b event.Body) error {
+	e := event.Event{Seq: m.state.seq + 1, Time: m.Now().UTC(), Body: m.Redact(b)}
+	if err := m.Journal.Append(e); err != nil {
+		return err
+	}
+	if err := m.Journal.Sync(); err != nil {
+		return err
+	}
+	if err := m.state.apply(e); err != nil {
+		return err
+	}
+	m.View(e)
+	return nil
+}
+
+// logDir returns the folder of a call's files; each try has its own.
+func (m *Machine) logDir(step string, try int) string {
+	return m.Loop.Run(m.state.opened.Run, loop.Request,
+		fmt.Sprintf("%s-try-%d", strings.ReplaceAll(step, "/", "-"), try))
 }

@@ -33,6 +33,8 @@ type memoryJournal struct {
 	limit  int // 0: no limit
 }
 
+func (b *memoryJournal) Close() {}
+
 var errKilled = errors.New("killed")
 
 func (b *memoryJournal) Append(e event.Event) error {
@@ -104,11 +106,13 @@ func (w *fixture) machine(b *memoryJournal) *Machine {
 	}
 	return &Machine{Journal: b, Events: slices.Clone(b.events),
 		Now:    func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
-		Caller: w, Panel: &counsel.Panel{Caller: w, Experts: experts}, Dir: w.dir, Loop: loop.In(w.dir), Limits: limits(),
+		Caller: w, Panel: &counsel.Panel{Caller: w, Experts: experts},
+		Options: Options{Dir: w.dir, Loop: loop.In(w.dir), Config: event.RequestConfig{Limits: limits()},
+			View: func(event.Event) {}, Notify: func(string) {}},
 		RecoverCost: func(_ context.Context, c event.CallStarted, _ string) budget.USD { return min(c.Cap, 77) },
-		Redact:      func(b event.Body) event.Body { return b }, View: func(event.Event) {}, Notify: func(string) {},
-		Learnings: func() ([]userdata.Learning, error) { return nil, nil },
-		Maxims:    func() ([]userdata.Note, error) { return []userdata.Note{}, nil }}
+		Redact:      func(b event.Body) event.Body { return b },
+		Learnings:   func() ([]userdata.Learning, error) { return nil, nil },
+		Maxims:      func() ([]userdata.Note, error) { return []userdata.Note{}, nil }}
 }
 
 func limits() budget.Limits { return budget.Limits{USD: 5 * budget.Dollar, NoIterations: true} }
@@ -116,10 +120,10 @@ func limits() budget.Limits { return budget.Limits{USD: 5 * budget.Dollar, NoIte
 // finish handles the request to its end.
 func (w *fixture) finish(t *testing.T, m *Machine) Result {
 	t.Helper()
-	if err := m.Open(w.opened()); err != nil {
+	if err := m.open(w.opened()); err != nil {
 		t.Fatal(err)
 	}
-	res, err := m.Run(t.Context())
+	res, err := m.stages(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,10 +149,10 @@ func TestForced(t *testing.T) {
 			var b memoryJournal
 			m := w.machine(&b)
 			m.Panel = nil
-			if err := m.Open(o); err != nil {
+			if err := m.open(o); err != nil {
 				t.Fatal(err)
 			}
-			res, err := m.Run(t.Context())
+			res, err := m.stages(t.Context())
 			if later {
 				var vague *NotReadyError
 				if !errors.As(err, &vague) || len(w.asked) != 0 {
@@ -156,7 +160,7 @@ func TestForced(t *testing.T) {
 				}
 				m = w.machine(&b)
 				m.Force = true
-				res, err = m.Run(t.Context())
+				res, err = m.stages(t.Context())
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -207,10 +211,10 @@ func TestKilledAfterEveryEvent(t *testing.T) {
 	whole := newFixture(t)
 	var all memoryJournal
 	m := whole.machine(&all)
-	if err := m.Open(whole.opened()); err != nil {
+	if err := m.open(whole.opened()); err != nil {
 		t.Fatal(err)
 	}
-	want, err := m.Run(t.Context())
+	want, err := m.stages(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,10 +234,10 @@ func TestKilledAfterEveryEvent(t *testing.T) {
 		w := newFixture(t)
 		b := &memoryJournal{limit: n}
 		first := w.machine(b)
-		if err := first.Open(w.opened()); err != nil {
+		if err := first.open(w.opened()); err != nil {
 			t.Fatal(err)
 		}
-		_, err := first.Run(t.Context())
+		_, err := first.stages(t.Context())
 		if n < len(all.events) && !errors.Is(err, errKilled) {
 			t.Fatalf("after %d records: %v", n, err)
 		}
@@ -252,7 +256,7 @@ func TestKilledAfterEveryEvent(t *testing.T) {
 		w.asked = nil
 		b.limit = 0
 		second := w.machine(b)
-		got, err := second.Run(t.Context())
+		got, err := second.stages(t.Context())
 		if err != nil {
 			t.Fatalf("continued after %d records: %v", n, err)
 		}
@@ -290,10 +294,10 @@ func TestEditedFilesWin(t *testing.T) {
 	delete(w.answers, "shape/1") // read from the file, not asked for
 	b := &memoryJournal{}
 	m := w.machine(b)
-	if err := m.Open(w.opened()); err != nil {
+	if err := m.open(w.opened()); err != nil {
 		t.Fatal(err)
 	}
-	res, err := m.Run(t.Context())
+	res, err := m.stages(t.Context())
 	if err != nil || len(res.Shape.Criteria) != 1 || !strings.Contains(string(res.Plan.File), "my own criterion") {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -308,7 +312,7 @@ func TestEditedFilesWin(t *testing.T) {
 	}
 	// A further request moves the files of this one aside, but not a person's own shape.
 	m = w.machine(b)
-	if err := m.Open(w.opened()); err != nil {
+	if err := m.open(w.opened()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(w.dir, ".loop", "plan.md")); !errors.Is(err, os.ErrNotExist) {
@@ -339,14 +343,14 @@ func TestEditedShapeStaysWithItsRequest(t *testing.T) {
 		next := w.opened()
 		next.Run, next.Request = "r2", "Something else; "+next.Request
 		second := w.machine(b)
-		if err := second.Open(next); err != nil {
+		if err := second.open(next); err != nil {
 			t.Fatal(err)
 		}
 		kept, err := os.ReadFile(first.Loop.Run("r1", loop.Request, "SHAPE.md"))
 		if err != nil || string(kept) != mine {
 			t.Errorf("%s: the shape of the first request is now %q, %v", name, kept, err)
 		}
-		res, err := second.Run(t.Context())
+		res, err := second.stages(t.Context())
 		if err != nil || res.Shape.Criteria[0].Text != "tests pass" {
 			t.Errorf("%s: the second request has %+v, %v", name, res.Shape, err)
 		}
@@ -368,7 +372,7 @@ func (p *fakePrompter) DismissLearnings(_ context.Context, list []userdata.Learn
 
 func (p *fakePrompter) Clarify(_ context.Context, s Score,
 	asked []counsel.ClarifyQuestion) (map[string]string, error) {
-	if s.Total() >= MinReady || len(asked) != len(s.Missing()) {
+	if s.Total() >= MinReady || len(asked) != len(s.missing()) {
 		p.t.Errorf("asked %d questions at %s", len(asked), s)
 	}
 	for _, a := range asked {
@@ -417,7 +421,7 @@ func TestClarify(t *testing.T) {
 	again.Learnings = m.Learnings
 	again.Prompter = p
 	asked := len(w.asked)
-	if got, err := again.Run(t.Context()); err != nil || !reflect.DeepEqual(got.Intent, res.Intent) || looked != 1 ||
+	if got, err := again.stages(t.Context()); err != nil || !reflect.DeepEqual(got.Intent, res.Intent) || looked != 1 ||
 		p.recalled != 1 || len(w.asked) != asked {
 		t.Errorf("again: %+v, %v, %d looks, %v", got.Intent, err, looked, w.asked[asked:])
 	}
@@ -432,10 +436,10 @@ func TestNotReadyWithoutPrompter(t *testing.T) {
 	}
 	b := &memoryJournal{}
 	m := w.machine(b)
-	if err := m.Open(w.opened()); err != nil {
+	if err := m.open(w.opened()); err != nil {
 		t.Fatal(err)
 	}
-	_, err := m.Run(t.Context())
+	_, err := m.stages(t.Context())
 	var vague *NotReadyError
 	if !errors.As(err, &vague) || len(vague.Questions) != 5 || vague.Questions[0].Dimension != "done" {
 		t.Fatalf("%v", err)
@@ -467,10 +471,10 @@ func TestFailures(t *testing.T) {
 			w.answers["score/1"] = c.answer
 			b := &memoryJournal{}
 			m := w.machine(b)
-			if err := m.Open(w.opened()); err != nil {
+			if err := m.open(w.opened()); err != nil {
 				t.Fatal(err)
 			}
-			_, err := m.Run(t.Context())
+			_, err := m.stages(t.Context())
 			var call *CallError
 			if !errors.As(err, &call) || call.Outcome != c.want || len(w.asked) != c.asked {
 				t.Errorf("%v after %v", err, w.asked)
@@ -486,12 +490,12 @@ func TestFailures(t *testing.T) {
 	m := w.machine(b)
 	o := w.opened()
 	o.Config.Limits.USD = budget.MinReservation + 500
-	m.Limits = o.Config.Limits
-	if err := m.Open(o); err != nil {
+	m.Config.Limits = o.Config.Limits
+	if err := m.open(o); err != nil {
 		t.Fatal(err)
 	}
 	var limit *budget.LimitError
-	if _, err := m.Run(t.Context()); !errors.As(err, &limit) || len(w.asked) != 1 {
+	if _, err := m.stages(t.Context()); !errors.As(err, &limit) || len(w.asked) != 1 {
 		t.Errorf("%v after %v", err, w.asked)
 	}
 	if _, err := w.machine(b).Run(t.Context()); err != nil { // with a higher limit
@@ -508,10 +512,11 @@ func TestMaxims(t *testing.T) {
 	w := newFixture(t)
 	m := w.machine(&memoryJournal{})
 	m.Maxims = func() ([]userdata.Note, error) { return nil, errors.New("unreadable") }
-	if err := m.Open(w.opened()); err != nil {
+	if err := m.open(w.opened()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Run(t.Context()); err == nil || err.Error() != "unreadable" || slices.Contains(w.asked, "decompose/1") {
+	_, err := m.stages(t.Context())
+	if err == nil || err.Error() != "unreadable" || slices.Contains(w.asked, "decompose/1") {
 		t.Errorf("%v after %v", err, w.asked)
 	}
 }
@@ -526,10 +531,10 @@ func TestIrreversible(t *testing.T) {
 	m := w.machine(b)
 	o := w.opened()
 	o.Request += "; change the database schema"
-	if err := m.Open(o); err != nil {
+	if err := m.open(o); err != nil {
 		t.Fatal(err)
 	}
-	res, err := m.Run(t.Context())
+	res, err := m.stages(t.Context())
 	if err != nil || res.Intent.Reversibility.Class != Irreversible {
 		t.Fatalf("%+v, %v", res.Intent, err)
 	}
@@ -557,7 +562,8 @@ func TestStoppedWhileAnEarlierCallIsEnded(t *testing.T) {
 		return c.Cap
 	}
 	var call *CallError
-	if _, err := second.Run(ctx); !errors.As(err, &call) || call.Outcome != runner.Interrupted || len(b.events) != left {
+	_, err := second.stages(ctx)
+	if !errors.As(err, &call) || call.Outcome != runner.Interrupted || len(b.events) != left {
 		t.Fatalf("%v; %d records after %d", err, len(b.events), left)
 	}
 	if _, err := w.machine(b).Run(t.Context()); err != nil {

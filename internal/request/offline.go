@@ -17,7 +17,7 @@ type pattern struct {
 	re     func() *regexp.Regexp
 }
 
-func patterns(d Dimension) []pattern {
+func patterns(dimension int) []pattern {
 	list := [...][]pattern{
 		{
 			{2, "a number to reach", ignoreCase(`(?:[<>≤≥]=?\s*\d|\b(?:below|under|over|above|within|at least|at most|less than|more than|from \d\S* to|by)\s+\d|\b\d+(?:\.\d+)?\s*(?:%|ms|s\b|seconds?|minutes?|x\b|kb|mb|gb|times|requests|lines|coverage))`)},
@@ -42,7 +42,7 @@ func patterns(d Dimension) []pattern {
 			{1, "an end in words", ignoreCase(`\b(?:when it works|when|until|once|as soon as|so that|by the end)\b`)},
 		},
 	}
-	return list[d]
+	return list[dimension]
 }
 
 func ignoreCase(s string) func() *regexp.Regexp { return textfmt.Pattern(`(?i)` + s) }
@@ -57,8 +57,7 @@ var vagueWords = ignoreCase(`\b(?:better|nicer|properly|somehow|modern|good|as n
 func offlineScore(request string) Score {
 	s := Score{Source: fromHeuristic}
 	text := strings.Join(strings.Fields(request), " ")
-	for _, d := range dimensions {
-		m := s.Rating(d)
+	for d, m := range s.ratings() {
 		m.Reason = "nothing in the request speaks of it"
 		for _, c := range patterns(d) {
 			if found := c.re().FindString(text); found != "" {
@@ -68,7 +67,7 @@ func offlineScore(request string) Score {
 		}
 	}
 	rest := strings.TrimSpace(vagueAims().ReplaceAllString(text, " "))
-	if rest != text && s.Outcome.Points == 1 && !patterns(Outcome)[2].re().MatchString(rest) {
+	if rest != text && s.Outcome.Points == 1 && !patterns(0)[2].re().MatchString(rest) {
 		s.Outcome = Rating{Reason: "no aim that could be reached: " + textfmt.Shorten(vagueAims().FindString(text), 60)}
 	}
 	if vagueWords().MatchString(text) && s.Outcome.Points == 1 && len(strings.Fields(text)) < 6 {

@@ -13,15 +13,15 @@ var update = flag.Bool("update", false, "write testdata/golden.txt anew")
 // offlineLine returns all results for a request without a model, in one line.
 func offlineLine(request string) string {
 	s := offlineScore(request)
-	d := decide(s, 0)
+	d := decide(s, 0, "")
 	k, u := classifyWorkflow(request), classifyReversibility(request)
 	var phases []string
 	for _, p := range phasesOf(s, k, u) {
 		phases = append(phases, string(p))
 	}
 	marks := ""
-	for _, dim := range dimensions {
-		marks += fmt.Sprint(s.Rating(dim).Points)
+	for _, r := range s.ratings() {
+		marks += fmt.Sprint(r.Points)
 	}
 	return fmt.Sprintf("%s=%d fit %d %s (spec %s, fit %s) | %s by %s | %s by %s | %s", marks, d.Spec, d.Fit, d.Shape,
 		d.BySpec, d.ByFit,

@@ -18,7 +18,7 @@ func TestPipesInPlaceOfDocuments(t *testing.T) {
 	testrepo.Files{".loop/shape/x": ""}.Write(t, w.dir)
 	testrepo.NamedPipe(t, filepath.Join(w.dir, ".loop", "shape", "SHAPE.md"))
 	m := w.machine(&memoryJournal{})
-	testrepo.Must(t, m.Open(w.opened()))
+	testrepo.Must(t, m.open(w.opened()))
 	if _, err := m.Run(t.Context()); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("the shape: %v", err)
 	}
@@ -26,7 +26,7 @@ func TestPipesInPlaceOfDocuments(t *testing.T) {
 	testrepo.Files{".loop/x": ""}.Write(t, w.dir)
 	testrepo.NamedPipe(t, filepath.Join(w.dir, ".loop", "plan.md"))
 	m = w.machine(&memoryJournal{})
-	testrepo.Must(t, m.Open(w.opened()))
+	testrepo.Must(t, m.open(w.opened()))
 	if res, err := m.Run(t.Context()); err != nil {
 		t.Errorf("a phase: %+v, %v", res, err)
 	}

@@ -12,8 +12,8 @@ import (
 // newScore returns a score with these points.
 func newScore(points ...int) Score {
 	s := Score{Source: fromModel}
-	for i, d := range dimensions {
-		s.Rating(d).Points = points[i]
+	for i, r := range s.ratings() {
+		r.Points = points[i]
 	}
 	return s
 }
@@ -21,15 +21,14 @@ func newScore(points ...int) Score {
 // Each anchor gets the points that it is the example for.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	for _, d := range dimensions {
-		for points := range maxPoints + 1 {
-			anchor := d.Example(points)
+	for i, d := range dimensions {
+		for points, anchor := range d.examples {
 			if anchor == "none stated" || anchor == "implied" {
 				anchor = ""
 			}
 			s := offlineScore(anchor)
-			if got := s.Rating(d).Points; got != points {
-				t.Errorf("%s: %q scores %d, want %d", d, anchor, got, points)
+			if got := s.ratings()[i].Points; got != points {
+				t.Errorf("%s: %q scores %d, want %d", d.name, anchor, got, points)
 			}
 		}
 	}
@@ -39,11 +38,11 @@ func TestExamples(t *testing.T) {
 // again.
 func TestProposalsAreClear(t *testing.T) {
 	t.Parallel()
-	for _, d := range dimensions {
-		for _, p := range d.Proposals() {
-			s := offlineScore("Improve the search\n" + d.Title() + ": " + p)
-			if got := s.Rating(d); got.Points != maxPoints {
-				t.Errorf("%s: %q scores %d (%s)", d, p, got.Points, got.Reason)
+	for i, d := range dimensions {
+		for _, p := range d.proposals {
+			s := offlineScore("Improve the search\n" + d.name + ": " + p)
+			if got := s.ratings()[i]; got.Points != maxPoints {
+				t.Errorf("%s: %q scores %d (%s)", d.name, p, got.Points, got.Reason)
 			}
 		}
 	}
@@ -96,7 +95,7 @@ func TestDecide(t *testing.T) {
 		{[]int{2, 2, 2, 2, 2}, 99, 75, Tool, Tool, Tool},                 // the maximum
 		{[]int{2, 2, 2, 2, 2}, -9, 65, Tool, Tool, Tool},
 	} {
-		d := decide(newScore(c.points...), c.familiarity)
+		d := decide(newScore(c.points...), c.familiarity, "")
 		if d.Fit != c.fit || d.Shape != c.shape || d.BySpec != c.bySpec || d.ByFit != c.byFit {
 			t.Errorf("%v with familiarity %d: %+v, want fit %d, %s (spec %s, fit %s)", c.points, c.familiarity, d, c.fit,
 				c.shape, c.bySpec, c.byFit)
@@ -114,7 +113,7 @@ func TestDecideAlways(t *testing.T) {
 			points = append(points, rapid.IntRange(0, maxPoints).Draw(t, "points"))
 		}
 		s, familiarity := newScore(points...), rapid.IntRange(-5, 20).Draw(t, "familiarity")
-		d := decide(s, familiarity)
+		d := decide(s, familiarity, "")
 		if (d.Shape == Blocked) != (d.Spec < MinReady) {
 			t.Errorf("%v: %+v", points, d)
 		}
@@ -124,12 +123,12 @@ func TestDecideAlways(t *testing.T) {
 		if d.Fit < d.Spec*5 || d.Fit > 75 {
 			t.Errorf("%v: fit %d out of range", points, d.Fit)
 		}
-		if more := decide(s, familiarity+1); more.Fit < d.Fit {
+		if more := decide(s, familiarity+1, ""); more.Fit < d.Fit {
 			t.Errorf("%v: knowing more lowers the fit from %d to %d", points, d.Fit, more.Fit)
 		}
-		missing := s.Missing()
+		missing := s.missing()
 		for i, dim := range missing {
-			if s.Rating(dim).Points >= maxPoints || i > 0 && s.Rating(dim).Points < s.Rating(missing[i-1]).Points {
+			if p := s.ratings()[dim].Points; p >= maxPoints || i > 0 && p < s.ratings()[missing[i-1]].Points {
 				t.Errorf("%v: missing %v", points, missing)
 			}
 		}
@@ -213,7 +212,7 @@ func TestClassifyReversibility(t *testing.T) {
 
 func TestPreflight(t *testing.T) {
 	t.Parallel()
-	d := decide(newScore(2, 2, 2, 1, 1), 0)
+	d := decide(newScore(2, 2, 2, 1, 1), 0, "")
 	good := PreflightFacts{Decision: d, Reversibility: Reversibility{Class: Quick},
 		Workflow: WorkflowMatch{Workflow: Debug},
 		Criteria: 3, Tasks: 4, Waves: 2, Plan: "plan.json", State: ".loop", Budget: "$25"}
@@ -242,7 +241,7 @@ func TestPreflight(t *testing.T) {
 			t.Errorf("%s: %+v", name, points)
 		}
 	}
-	low := decide(newScore(1, 1, 1, 1, 0), 0)
+	low := decide(newScore(1, 1, 1, 1, 0), 0, "")
 	bad := good
 	bad.Decision = low
 	if points := Preflight(bad); points[0].OK || points[1].OK {

@@ -115,7 +115,7 @@ func TestRenderParse(t *testing.T) {
 				Verification: rapid.SampledFrom(append(evidenceKinds, "", "odd")).Draw(t, "tier")}
 		}), 0, 6)
 		s := Shape{Criteria: append(items.Draw(t, "criteria"), Item{Text: "one"}),
-			MustNot: items.Draw(t, "mustNot")}.Clean()
+			MustNot: items.Draw(t, "mustNot")}.clean()
 		text := renderShape("a request\n```yaml\nwith a fence\n```", s)
 		got, err := parseShape(text)
 		if err != nil || !reflect.DeepEqual(got, s) {
@@ -144,7 +144,7 @@ func FuzzParseShape(f *testing.F) {
 	f.Add("---\ncriteria: [a]\n---\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := parseShape(text)
-		if err == nil && (len(s.Criteria) == 0 || !reflect.DeepEqual(s, s.Clean())) {
+		if err == nil && (len(s.Criteria) == 0 || !reflect.DeepEqual(s, s.clean())) {
 			t.Errorf("%q reads as %+v", text, s)
 		}
 	})

@@ -4,21 +4,12 @@ package request
 // Every change passes through apply, live or replayed.
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"wavex/budget"
 	"wavex/internal/event"
-	"wavex/internal/loop"
-	"wavex/internal/safefile"
-	"wavex/runner"
 )
 
 // requestState is the state of one request.
@@ -102,39 +93,54 @@ func ReadProgress(events []event.Event) (*Progress, error) {
 	return r.progress()
 }
 
-// Progress returns the progress of the machine's own request.
-func (m *Machine) Progress() (*Progress, error) { return m.state.progress() }
-
-func (r requestState) progress() (*Progress, error) {
+func (r *requestState) progress() (*Progress, error) {
 	s := &Progress{Opened: r.opened, RunStarted: r.runStarted, Stage: "intent", OpenedAt: r.openedAt,
-		UpdatedAt: r.updatedAt, Seq: r.seq,
-		Spent: r.ledger.Spent()}
-	if raw, ok := r.results["intent"]; ok {
-		var in Intent
-		if err := json.Unmarshal(raw, &in); err != nil {
-			return nil, fmt.Errorf("the record of stage intent: %w", err)
-		}
-		if raw, ok := r.results[stageForced]; ok {
-			if err := json.Unmarshal(raw, &in.Decision); err != nil {
-				return nil, fmt.Errorf("the record of stage %s: %w", stageForced, err)
-			}
-		}
-		o := (&Machine{state: r}).origin(in)
-		s.Origin, s.NotReady, s.Stage = &o, in.Decision.Shape == "blocked", "shape"
+		UpdatedAt: r.updatedAt, Seq: r.seq, Spent: r.ledger.Spent()}
+	in, known, err := recorded[Intent](r, "intent")
+	if err != nil {
+		return nil, err
+	}
+	forced, isForced, err := recorded[Decision](r, stageForced)
+	if err != nil {
+		return nil, err
+	}
+	p, planned, err := recorded[Plan](r, "decompose")
+	if err != nil {
+		return nil, err
+	}
+	if isForced {
+		in.Decision = forced
+	}
+	if known {
+		o := r.origin(in)
+		s.Origin, s.NotReady, s.Stage = &o, in.Decision.Shape == Blocked, "shape"
 	}
 	if _, ok := r.results["shape"]; ok {
 		s.Stage = "decompose"
 	}
-	if raw, ok := r.results["decompose"]; ok {
-		var p struct {
-			Proposals []json.RawMessage `json:"proposals"`
-		}
-		if err := json.Unmarshal(raw, &p); err != nil {
-			return nil, fmt.Errorf("the record of stage decompose: %w", err)
-		}
+	if planned {
 		s.Planned, s.Split, s.Stage = true, len(p.Proposals) > 0, "executing"
 	}
 	return s, nil
+}
+
+// origin returns the origin of a plan that is made of an intent.
+func (r *requestState) origin(in Intent) event.Origin {
+	return event.Origin{Request: in.Request, SpecScore: in.Decision.Spec, FitScore: in.Decision.Fit,
+		Shape: string(in.Decision.Shape), Workflow: string(in.Kind.Workflow),
+		Reversibility: string(in.Reversibility.Class), Recall: in.Recall, Spent: r.ledger.Spent()}
+}
+
+// recorded returns the result of a stage from the record.
+func recorded[T any](r *requestState, stage string) (v T, ok bool, err error) {
+	raw, ok := r.results[stage]
+	if !ok {
+		return v, false, nil
+	}
+	if err = json.Unmarshal(raw, &v); err != nil {
+		err = fmt.Errorf("the record of stage %s: %w", stage, err)
+	}
+	return v, true, err
 }
 
 func replay(events []event.Event) (requestState, error) {
@@ -145,99 +151,4 @@ func replay(events []event.Event) (requestState, error) {
 		}
 	}
 	return r, nil
-}
-
-// Open begins a new request; the machine's Events must be the journal before it.
-func (m *Machine) Open(o event.RequestOpened) error {
-	r, err := replay(m.Events)
-	if err != nil {
-		return err
-	}
-	m.state = r
-	if r.found {
-		if err := m.archiveDocuments(); err != nil {
-			return err
-		}
-	}
-	return m.emit(o)
-}
-
-// archiveDocuments moves the documents of the previous request aside, so that they do not count for the next
-// one. A SHAPE.md that a person wrote since stays.
-func (m *Machine) archiveDocuments() error {
-	to := m.Loop.Run(m.state.opened.Run, loop.Request)
-	docs := []string{m.Loop.Path(loop.Plan)}
-	for _, p := range []Phase{PhasePlan, PhaseRequirements, PhaseDesign} {
-		docs = append(docs, m.Loop.Path(string(p)+".md"))
-	}
-	if m.hasLastShape() {
-		docs = append(docs, m.Loop.Path(loop.Shape))
-	}
-	for _, d := range docs {
-		if _, err := os.Stat(d); err != nil {
-			continue
-		}
-		if err := safefile.MkdirAll(to, 0o755); err != nil {
-			return err
-		}
-		if err := safefile.Rename(d, filepath.Join(to, filepath.Base(d))); err != nil {
-			return fmt.Errorf("putting the last request's %s aside: %w", filepath.Base(d), err)
-		}
-	}
-	return nil
-}
-
-// start replays the record, and settles the calls that an earlier session left open.
-func (m *Machine) start(ctx context.Context) error {
-	if !m.state.found {
-		r, err := replay(m.Events)
-		if err != nil {
-			return err
-		}
-		m.state = r
-	}
-	if m.Limits != m.state.opened.Config.Limits {
-		raw, err := json.Marshal(m.Limits)
-		if err != nil {
-			return fmt.Errorf("keeping the limits: %w", err)
-		}
-		if err := m.emit(event.StageEnded{Stage: stageLimits, Result: raw}); err != nil {
-			return err
-		}
-	}
-	for _, step := range slices.Sorted(maps.Keys(m.state.openCalls)) {
-		c := m.state.openCalls[step]
-		end := event.CallEnded{Step: c.Step, Try: c.Try, Outcome: runner.Interrupted,
-			Reason: "wavex ended before the call did", Cost: m.RecoverCost(ctx, c, m.logDir(c.Step, c.Try))}
-		if cause := context.Cause(ctx); cause != nil {
-			// The next session ends the call's processes.
-			return &CallError{Step: step, Outcome: runner.Interrupted, Reason: cause.Error()}
-		}
-		if err := m.emit(end); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// emit journals, applies and shows one event, in this order.
-func (m *Machine) emit(b event.Body) error {
-	e := event.Event{Seq: m.state.seq + 1, Time: m.Now().UTC(), Body: m.Redact(b)}
-	if err := m.Journal.Append(e); err != nil {
-		return err
-	}
-	if err := m.Journal.Sync(); err != nil {
-		return err
-	}
-	if err := m.state.apply(e); err != nil {
-		return err
-	}
-	m.View(e)
-	return nil
-}
-
-// logDir returns the folder of a call's files; each try has its own.
-func (m *Machine) logDir(step string, try int) string {
-	return m.Loop.Run(m.state.opened.Run, loop.Request,
-		fmt.Sprintf("%s-try-%d", strings.ReplaceAll(step, "/", "-"), try))
 }
