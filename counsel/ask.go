@@ -1,17 +1,20 @@
 package counsel
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/sourcegraph/conc/panics"
 	"github.com/sourcegraph/conc/pool"
 
 	"wavex/budget"
+	"wavex/internal/textfmt"
 	"wavex/runner"
 )
 
@@ -36,46 +39,38 @@ var (
 	errShareTooSmall = errors.New("the cap cannot be shared among the experts")
 )
 
-// convene returns the experts of a panel, which choose selects, and the cap of each call. later is the number of
-// further calls that share the limit.
-func (p *Panel) convene(limit budget.USD, later int, choose func(*Roster) []Expert) ([]Expert, budget.USD, error) {
-	experts := choose(p.Experts)
-	share, err := shareCap(limit, len(experts)+later)
-	return experts, share, err
-}
-
-// shareCap returns the share of a cap that each of some calls gets. A cap of 0 means no cap. A share that rounds to 0
-// is an error, because it would mean no cap at all.
-func shareCap(limit budget.USD, calls int) (budget.USD, error) {
-	if limit == 0 {
-		return 0, nil
-	}
-	share := limit / budget.USD(calls)
-	if share <= 0 {
-		return 0, fmt.Errorf("%w: %s for %d calls", errShareTooSmall, limit, calls)
-	}
-	return share, nil
-}
-
 // question returns the question to one expert. of is the common part of the questions to all
 // experts: the beginning of their names, the folder of their folders, and the system prompt after the profile.
-func (e Expert) question(of runner.Question, prompt string) runner.Question {
+func (e Expert) question(of runner.Question) runner.Question {
 	of.Name += e.Name
 	of.LogDir = logDir(of.LogDir, e.Name)
 	of.System = e.Body + "\n\n" + of.System
-	if of.Prompt = prompt; len(of.Tools) == 0 {
+	if len(of.Tools) == 0 {
 		of.System += noTools
 	}
 	return of
 }
 
-// askExperts puts the same prompt to all experts.
-func (p *Panel) askExperts(ctx context.Context, experts []Expert, of runner.Question, prompt string) []runner.Answer {
+// askExperts puts a question to all experts. They share its cap with as many calls as come later; a cap of 0 means no
+// cap. A share that rounds to 0 is an error, because it would mean no cap at all. prompts holds the prompt of each
+// expert; nil: all have that of the question.
+func (p *Panel) askExperts(ctx context.Context, experts []Expert, of runner.Question, later int,
+	prompts []string) ([]runner.Answer, error) {
+	if calls := len(experts) + later; of.Cap != 0 {
+		share := of.Cap / budget.USD(calls)
+		if share <= 0 {
+			return nil, fmt.Errorf("%w: %s for %d calls", errShareTooSmall, of.Cap, calls)
+		}
+		of.Cap = share
+	}
 	questions := make([]runner.Question, len(experts))
 	for i, e := range experts {
-		questions[i] = e.question(of, prompt)
+		if prompts != nil {
+			of.Prompt = prompts[i]
+		}
+		questions[i] = e.question(of)
 	}
-	return p.askAll(ctx, questions)
+	return p.askAll(ctx, questions), nil
 }
 
 // readTools returns the CLI's read-only tools.
@@ -149,4 +144,17 @@ func failureOf(answers []runner.Answer) runner.Outcome {
 		}
 	}
 	return common
+}
+
+// oneLine returns s as one clean line of at most n bytes.
+func oneLine(s string, n int) string { return textfmt.OneLine(textfmt.Plain(s), n) }
+
+// boundedText cleans a text of a model, and cuts its middle if it is long.
+func boundedText(s string) string {
+	return textfmt.HeadTail(strings.TrimSpace(textfmt.Plain(s)), maxText)
+}
+
+// noAnswer returns why a call has no answer, with at most 300 bytes of its reason.
+func noAnswer(a runner.Answer) string {
+	return strings.TrimSuffix(cmp.Or(string(a.Outcome), "no outcome")+": "+oneLine(a.Reason, 300), ": ")
 }

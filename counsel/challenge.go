@@ -52,27 +52,18 @@ const maxConditions = 8
 // Challenge asks two experts, or three if the work is broad, each with an equal share of the cap.
 // It stops the task if at least half of the experts that answer would stop it.
 func (p *Panel) Challenge(ctx context.Context, c ChallengeCase) Challenge {
-	experts, share, err := p.convene(c.Cap, 0, func(r *Roster) []Expert {
-		return SelectReviewers(r, ReviewCase{Mode: Light, Files: c.Files, Aspects: c.Aspects})
-	})
+	experts := SelectReviewers(p.Experts, ReviewCase{Mode: Light, Files: c.Files, Aspects: c.Aspects})
+	answers, err := p.askExperts(ctx, experts, runner.Question{Name: "precheck/" + c.Task + "/", Dir: c.Dir,
+		LogDir: c.LogDir, System: challengeFrame, Prompt: Fence([]Section{
+			{"task", c.Task + " " + c.Subject, 400}, {"description", c.Description, 8 << 10},
+			{"what was asked for", c.Request, 2000},
+			{"files it declares", bulletList(c.Files), 4000}, {"its checks", bulletList(c.Checks), 4000},
+			{"must not happen", bulletList(c.MustNot), 4000},
+		}), Schema: json.RawMessage(ChallengeSchema), Tools: readTools(), Cap: c.Cap}, 0, nil)
 	if err != nil {
 		return Challenge{Error: err.Error()}
 	}
-	prompt := Fence([]Section{
-		{"task", c.Task + " " + c.Subject, 400}, {"description", c.Description, 8 << 10},
-		{"what was asked for", c.Request, 2000},
-		{"files it declares", bulletList(c.Files), 4000}, {"its checks", bulletList(c.Checks), 4000},
-		{"must not happen", bulletList(c.MustNot), 4000},
-	})
-	return tallyChallenge(experts, p.askExperts(ctx, experts, runner.Question{Name: "precheck/" + c.Task + "/", Dir: c.Dir,
-		LogDir: c.LogDir, System: challengeFrame, Schema: json.RawMessage(ChallengeSchema), Tools: readTools(), Cap: share},
-		prompt))
-}
-
-type challengeReply struct {
-	Verdict    string   `json:"verdict"`
-	Reason     string   `json:"reason"`
-	Conditions []string `json:"conditions"`
+	return tallyChallenge(experts, answers)
 }
 
 func tallyChallenge(experts []Expert, answers []runner.Answer) Challenge {
@@ -80,7 +71,10 @@ func tallyChallenge(experts []Expert, answers []runner.Answer) Challenge {
 	var stop, pass, silent []string
 	for i, a := range answers {
 		c.Cost += a.Cost
-		said, why := decode[challengeReply](a)
+		said, why := decode[struct {
+			Verdict, Reason string
+			Conditions      []string
+		}](a)
 		if why == "" && said.Verdict != "go" && said.Verdict != "stop" {
 			why = unusable("its verdict is neither go nor stop")
 		}

@@ -78,29 +78,27 @@ func (p *Panel) Clarify(ctx context.Context, v ClarifyCase) Clarification {
 		return Clarification{}
 	}
 	gaps := map[string][]Gap{} // by expert
-	experts, share, err := p.convene(v.Cap, 0, func(r *Roster) (experts []Expert) {
-		for _, g := range v.Gaps {
-			e, ok := clarifyExpert(r, g.Dimension)
-			if ok && len(gaps[e.Name]) == 0 {
-				experts = append(experts, e)
-			}
-			gaps[e.Name] = append(gaps[e.Name], g)
+	var experts []Expert
+	for _, g := range v.Gaps {
+		e, ok := clarifyExpert(p.Experts, g.Dimension)
+		if ok && len(gaps[e.Name]) == 0 {
+			experts = append(experts, e)
 		}
-		return experts
-	})
+		gaps[e.Name] = append(gaps[e.Name], g)
+	}
+	var prompts []string
+	for _, e := range experts {
+		prompts = append(prompts, clarifyPrompt(v.Request, gaps[e.Name]))
+	}
+	answers, err := p.askExperts(ctx, experts, runner.Question{Name: "clarify/", Dir: v.Dir, LogDir: v.LogDir,
+		System: clarifyFrame, Schema: json.RawMessage(ClarifySchema), Cap: v.Cap}, 0, prompts)
 	if err != nil {
 		return Clarification{Unavailable: err.Error()}
 	}
-	of := runner.Question{Name: "clarify/", Dir: v.Dir, LogDir: v.LogDir, System: clarifyFrame,
-		Schema: json.RawMessage(ClarifySchema), Cap: share}
-	questions := make([]runner.Question, len(experts))
-	for i, e := range experts {
-		questions[i] = e.question(of, clarifyPrompt(v.Request, gaps[e.Name]))
-	}
 	var c Clarification
-	for i, a := range p.askAll(ctx, questions) {
+	for i, a := range answers {
 		c.Cost += a.Cost
-		r, why := decode[clarifyReply](a)
+		r, why := decode[struct{ Items []ClarifyQuestion }](a)
 		if why != "" {
 			c.Unavailable = why
 			continue
@@ -138,10 +136,6 @@ func clarifyPrompt(request string, gaps []Gap) string {
 		b.WriteString("- " + g.Dimension + " (" + g.About + "); clear would be, elsewhere: " + g.Example + "\n")
 	}
 	return b.String() + Fence([]Section{{"the request", request, 4000}})
-}
-
-type clarifyReply struct {
-	Items []ClarifyQuestion `json:"items"`
 }
 
 // usableQuestions returns the usable items of an expert's answer, at most one for each dimension that

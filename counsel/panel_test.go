@@ -228,7 +228,7 @@ func TestCallsAreLean(t *testing.T) {
 	t.Parallel()
 	const most = 2400
 	for _, e := range builtIn(t).Experts() {
-		q := e.question(diagnosis(stuck(), 0), caseBrief(stuck()))
+		q := e.question(diagnosis(stuck()))
 		if n := len(q.System) + len(q.Prompt) + len(q.Schema); n > most {
 			t.Errorf("%s: %d bytes for a small case, at most %d", e.Name, n, most)
 		}
@@ -239,7 +239,7 @@ func TestLongCasesAreBounded(t *testing.T) {
 	t.Parallel()
 	c := longCase(strings.Repeat("a line of output\n", 5000))
 	largest := Expert{Name: "own", Body: strings.Repeat("x", maxBody)}
-	q := largest.question(diagnosis(c, 0), caseBrief(c))
+	q := largest.question(diagnosis(c))
 	if n := len(q.System) + len(q.Prompt) + len(q.Schema); n > 12<<10 {
 		t.Errorf("%d bytes", n)
 	}

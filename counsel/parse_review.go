@@ -29,29 +29,19 @@ const RefuteSchema = `{"type":"object","properties":{"refuted":{"type":"boolean"
 // maxFindings bounds the findings of one reviewer.
 const maxFindings = 20
 
-type reviewReply struct {
-	Score    *float64 `json:"score"`
-	Findings []struct {
-		Severity string   `json:"severity"`
-		File     string   `json:"file"`
-		Line     int      `json:"line"`
-		Text     string   `json:"text"`
-		Evidence string   `json:"evidence"`
-		Fix      string   `json:"fix"`
-		Aspects  []string `json:"aspects"`
-	} `json:"findings"`
-}
-
 // parseReview reads one answer. why describes the fault of an answer that cannot be read; it never
 // quotes the answer, which is untrusted.
 func parseReview(expert string, a runner.Answer) (score float64, found []Finding, why string) {
-	r, why := decode[reviewReply](a)
+	r, why := decode[struct {
+		Score    *float64
+		Findings []Finding
+	}](a)
 	switch {
 	case why != "":
 		return 0, nil, why
 	case r.Score == nil:
 		return 0, nil, unusable("it has no score")
-	case math.IsNaN(*r.Score) || *r.Score < 0 || *r.Score > 10:
+	case *r.Score < 0 || *r.Score > 10:
 		return 0, nil, unusable("its score is not between 0 and 10")
 	}
 	for _, f := range r.Findings {
@@ -66,8 +56,8 @@ func parseReview(expert string, a runner.Answer) (score float64, found []Finding
 	return *r.Score, found, ""
 }
 
-func parseSeverity(s string) Severity {
-	switch v := Severity(strings.ToUpper(strings.TrimSpace(s))); v {
+func parseSeverity(s Severity) Severity {
+	switch v := Severity(strings.ToUpper(strings.TrimSpace(string(s)))); v {
 	case Blocker, Suggestion:
 		return v
 	}
@@ -150,17 +140,13 @@ func (r *Review) addFinding(f Finding) {
 	r.Findings = append(r.Findings, f)
 }
 
-type refuteReply struct {
-	Refuted  *bool  `json:"refuted"`
-	Reason   string `json:"reason"`
-	Violates string `json:"violates"`
-	Fix      string `json:"fix"`
-}
-
 // applyRefutation applies the answer of an expert that tried to refute the blocker, or looked whether it is resolved.
 // why is not empty if there is no usable answer.
 func (f *Finding) applyRefutation(a runner.Answer) (why string) {
-	r, why := decode[refuteReply](a)
+	r, why := decode[struct {
+		Refuted               *bool
+		Reason, Violates, Fix string
+	}](a)
 	switch {
 	case why != "":
 		return why

@@ -79,19 +79,20 @@ func (p *Panel) Review(ctx context.Context, c ReviewCase) Review {
 		return Review{Nothing: "nothing was changed"}
 	}
 	q := runner.Question{Name: "review/" + c.Name + "/", Dir: c.Dir, LogDir: c.LogDir, System: reviewFrame,
-		Schema: json.RawMessage(ReviewSchema)}
+		Schema: json.RawMessage(ReviewSchema), Cap: c.Cap}
 	room, refutations := lightDiff, 0
 	if c.Mode == Light {
 		q.System += lightFrame
 	} else if room, refutations = thoroughDiff, 2+len(c.Open); len(c.Diff) > room {
 		q.Tools = readTools()
 	}
-	experts, share, err := p.convene(c.Cap, refutations, func(r *Roster) []Expert { return SelectReviewers(r, c) })
+	q.Prompt = reviewBrief(c, room)
+	experts := SelectReviewers(p.Experts, c)
+	answers, err := p.askExperts(ctx, experts, q, refutations, nil)
 	if err != nil {
 		return Review{Error: err.Error()}
 	}
-	q.Cap = share
-	r := tallyReview(experts, p.askExperts(ctx, experts, q, reviewBrief(c, room)), c.Open...)
+	r := tallyReview(experts, answers, c.Open...)
 	if c.Mode == Thorough && r.Error == "" {
 		p.confirmBlockers(ctx, c, experts, &r)
 	}
@@ -108,13 +109,8 @@ func SelectReviewers(r *Roster, c ReviewCase) []Expert {
 	if len(c.Files) > broadFiles || len(normalise(c.Aspects)) >= broadAspects {
 		size++
 	}
-	tags := map[string]int{"kind " + anyFailure: pointsAny, "kind test": pointsAny}
-	for _, a := range normalise(c.Aspects) {
-		tags["aspect "+a] = pointsAspect
-	}
-	for _, f := range fileKinds(c.Files) {
-		tags["file "+f] = pointsFile
-	}
+	tags := workTags(c.Aspects, c.Files)
+	tags["kind test"] = pointsAny
 	return selectGreedy(nil, r.Experts(), tags, size, nil)
 }
 
@@ -206,4 +202,40 @@ func splitDiff(diff string, files []string) (of, rest string) {
 		to.WriteString(line)
 	}
 	return in.String(), out.String()
+}
+
+// reviewBrief returns the case as a prompt. The diff comes last and has the most room.
+func reviewBrief(c ReviewCase, room int) string {
+	head := "thorough review of a whole run, before it is called complete.\n"
+	if c.Mode == Light {
+		head = "review of one wave's changes; the run goes on meanwhile.\n"
+	}
+	var doubts, files []string
+	for _, d := range c.Doubts {
+		if d.File == "" {
+			doubts = append(doubts, d.Task+": "+d.Why)
+			continue
+		}
+		doubts, files = append(doubts, d.Task+", "+d.File+": "+d.Why), append(files, d.File)
+	}
+	first, rest := splitDiff(c.Diff, files)
+	return head + Fence([]Section{
+		{"what was asked for", c.Request, 2000},
+		{"tasks", bulletList(c.Tasks), 3000},
+		{"criteria and how they are met", bulletList(c.Criteria), 3000},
+		{"must not happen", bulletList(c.MustNot), 1500},
+		{"blockers that quick reviews claimed, not confirmed", findingLines(c.Candidates), 3000},
+		{"open blockers of earlier rounds; others are asked whether they are resolved", findingLines(c.Open), 3000},
+		{"tasks that their checks do not show: look at them first, by name",
+			bulletList(doubts), 3000},
+		{"changes", first + rest, room},
+	})
+}
+
+func findingLines(fs []Finding) string {
+	var lines []string
+	for _, f := range fs {
+		lines = append(lines, f.Location()+f.Text)
+	}
+	return bulletList(lines)
 }

@@ -97,14 +97,20 @@ func gain(e Expert, picked []Expert, tags map[string]int) int {
 
 // caseTags returns the features of the case with their points.
 func caseTags(c Case) map[string]int {
-	tags := map[string]int{"kind " + anyFailure: pointsAny}
+	tags := workTags(c.Aspects, c.Files)
 	for _, k := range ClassifyFailure(c) {
 		tags["kind "+k] = pointsKind
 	}
-	for _, a := range normalise(c.Aspects) {
+	return tags
+}
+
+// workTags returns the features of any work with their points.
+func workTags(aspects, files []string) map[string]int {
+	tags := map[string]int{"kind " + anyFailure: pointsAny}
+	for _, a := range normalise(aspects) {
 		tags["aspect "+a] = pointsAspect
 	}
-	for _, f := range fileKinds(c.Files) {
+	for _, f := range fileKinds(files) {
 		tags["file "+f] = pointsFile
 	}
 	return tags

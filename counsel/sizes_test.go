@@ -104,7 +104,7 @@ func TestSizesOfAnswers(t *testing.T) {
 	asked := usableQuestions("a", []ClarifyQuestion{{Question: long, Proposals: []string{long, "short"}}}, []Gap{{}})
 	c := tallyChallenge([]Expert{{Name: "a"}}, []runner.Answer{said(0, fmt.Sprintf(
 		`{"verdict":"go","reason":%q,"conditions":[%q,"1","2","3","4","5","6","7","8"]}`, long, long))})
-	_, why := decode[reply](failed)
+	_, why := decode[Opinion](failed)
 	review := tallyReview([]Expert{{Name: "a"}, {Name: long}}, []runner.Answer{lost, failed})
 	aspects := parseAspects([]string{"1", "2", "3", "4", "5", "6", strings.Repeat("0", 50)})
 	v := Verdict{Action: Retry, Fix: long}

@@ -6,7 +6,6 @@ package counsel
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -27,22 +26,15 @@ const (
 // its opinions, the largest camp of similar approaches. A tie goes to the most confident and most
 // testable opinion (one whose falsifier is concrete). That opinion leads: its words are the
 // advice, and its confidence is the verdict's. Agreement is the camp's share of the experts that
-// answered. Every other answer is kept as dissent. Opinions keeps the given order, with
-// confidences clamped to 0..1 (NaN is 0); nothing else depends on that order.
+// answered. Every other answer is kept as dissent. Opinions keeps the given order; nothing else depends on it.
 func Tally(opinions []Opinion) Verdict {
-	v := Verdict{Opinions: slices.Clone(opinions)}
+	v := Verdict{Opinions: opinions}
 	var answered []Opinion
-	for i := range v.Opinions {
-		o := &v.Opinions[i]
+	for _, o := range opinions {
 		v.Cost += o.Cost
-		o.Confidence = clamp(o.Confidence)
-		if o.Unavailable != "" {
-			continue
+		if o.Unavailable == "" {
+			answered = append(answered, o)
 		}
-		if o.Action.rank() < 0 {
-			o.Action = Retry
-		}
-		answered = append(answered, *o)
 	}
 	if len(answered) == 0 {
 		v.Unavailable = whyUnavailable(v.Opinions)
@@ -168,13 +160,6 @@ func testable(s string) int {
 		}
 	}
 	return 1
-}
-
-func clamp(f float64) float64 {
-	if math.IsNaN(f) {
-		return 0
-	}
-	return min(1, max(0, f))
 }
 
 func whyUnavailable(ops []Opinion) string {
