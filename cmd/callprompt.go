@@ -4,24 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/spf13/pflag"
 
 	"wavex/internal/question"
-	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 	"wavex/internal/ui"
+	"wavex/internal/userdata"
 	"wavex/runner"
 )
 
-// This file asks the person at the terminal about tool calls, and keeps the patterns that the person allows for good.
+// This file asks the person at the terminal about tool calls, and remembers the patterns that the person allows for
+// good.
 
 // isAttended reports whether a person at a terminal can be asked, and did not say that nothing is to be asked.
 func (r *invocation) isAttended() bool {
@@ -70,116 +62,19 @@ func askCall(p *prompter, view ui.View) question.Terminal {
 	}
 }
 
-// allowAlways adds a pattern to policy.allow of the user's settings file.
+// allowAlways remembers a pattern that the user has allowed for good.
 func (r *invocation) allowAlways(pattern string) {
-	path := userSettings()
-	if err := addAllowed(path, pattern, r.opts.known()); err != nil {
-		fmt.Fprintf(r.std.Err, "wavex: warning: %s: %v\nto allow %s for good, add it to policy.allow there\n", path, err,
-			textfmt.Line(pattern))
+	if err := userdata.Allowed.Add(pattern); err != nil {
+		fmt.Fprintf(r.std.Err, "wavex: warning: %v\nto allow %s for good, add it to policy.allow of %s\n", err,
+			textfmt.Line(pattern), userSettings())
 	}
 }
 
-// addAllowed adds a pattern to policy.allow of a settings file. The rest of the file stays as it is, with its
-// permissions and a link to it. A file that would have a mistake then stays as a whole. known are the flags that
-// settings files may set.
-func addAllowed(path, pattern string, known *pflag.FlagSet) error {
-	if path == "" {
-		return errors.New("there is no home directory")
-	}
-	if to, err := filepath.EvalSymlinks(path); err == nil {
-		path = to
-	}
-	perm := fs.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		perm = info.Mode().Perm()
-	}
-	text, err := safefile.Read(path, maxSettings)
-	if errors.Is(err, fs.ErrNotExist) {
-		text, err = nil, os.MkdirAll(filepath.Dir(path), 0o755)
-	}
+// allowedCalls returns the patterns that need no answer: those of the run, and those that the user has allowed for good.
+func (r *invocation) allowedCalls() []string {
+	list, err := userdata.Allowed.All()
 	if err != nil {
-		return err
+		fmt.Fprintln(r.std.Err, "wavex: warning: reading the calls that you have allowed for good:", textfmt.Line(err.Error()))
 	}
-	changed, err := withAllowed(string(text), pattern)
-	if err != nil {
-		return err
-	}
-	file := settingsFile{path: path, known: known}
-	values, err := file.parse(changed)
-	if err == nil && !slices.Contains(values["policy-allow"].values, pattern) {
-		err = errors.New("policy.allow cannot be found")
-	}
-	if err != nil {
-		return fmt.Errorf("adding to it is not possible: %w", err)
-	}
-	return safefile.Replace(path, []byte(changed), perm, true)
-}
-
-// withAllowed returns the text of a settings file with one more pattern in policy.allow.
-func withAllowed(text, pattern string) (string, error) {
-	file, err := parser.ParseBytes([]byte(text), parser.ParseComments)
-	if err != nil {
-		return "", err
-	}
-	item := "'" + strings.ReplaceAll(pattern, "'", "''") + "'"
-	var policy, allow *ast.MappingValueNode
-	for _, doc := range file.Docs {
-		if policy = valueOf(doc.Body, "policy"); policy != nil {
-			allow = valueOf(policy.Value, "allow")
-		}
-	}
-	lines := strings.SplitAfter(text, "\n")
-	insert := func(after int, line string) (string, error) {
-		if n := after - 1; n >= 0 && lines[n] != "" && !strings.HasSuffix(lines[n], "\n") {
-			lines[n] += "\n"
-		}
-		return strings.Join(lines[:after], "") + line + strings.Join(lines[after:], ""), nil
-	}
-	switch {
-	case policy == nil:
-		return insert(len(lines), "policy:\n  allow: ["+item+"]\n")
-	case allow != nil:
-		list, is := allow.Value.(*ast.SequenceNode)
-		if !is || !list.IsFlowStyle && len(list.Values) == 0 {
-			return "", errors.New("policy.allow is no list")
-		}
-		if list.IsFlowStyle {
-			comma := map[bool]string{true: ", "}[len(list.Values) > 0]
-			return afterToken(lines, list.Start.Position.Line, list.Start.Position.Column, item+comma), nil
-		}
-		at := list.Start.Position
-		return insert(at.Line-1, strings.Repeat(" ", at.Column-1)+"- "+item+"\n")
-	}
-	block, is := policy.Value.(*ast.MappingNode)
-	if !is {
-		return "", errors.New("policy has no fields")
-	}
-	at := block.Start.Position
-	if block.IsFlowStyle {
-		comma := map[bool]string{true: ","}[len(block.Values) > 0]
-		return afterToken(lines, at.Line, at.Column, " allow: ["+item+"]"+comma), nil
-	}
-	first := block.Values[0].Key.GetToken().Position
-	return insert(first.Line-1, strings.Repeat(" ", first.Column-1)+"allow: ["+item+"]\n")
-}
-
-// afterToken inserts text behind the token of one character at a line and a column.
-func afterToken(lines []string, line, column int, text string) string {
-	l := []rune(lines[line-1])
-	lines[line-1] = string(l[:column]) + text + string(l[column:])
-	return strings.Join(lines, "")
-}
-
-// valueOf returns the entry of a mapping, or nil.
-func valueOf(n ast.Node, key string) *ast.MappingValueNode {
-	m, is := n.(ast.MapNode)
-	if !is {
-		return nil
-	}
-	for it := m.MapRange(); it.Next(); {
-		if it.Key().String() == key {
-			return it.KeyValue()
-		}
-	}
-	return nil
+	return append(list, r.config.Policy.Allow...)
 }

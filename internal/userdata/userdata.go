@@ -1,5 +1,5 @@
-// Package userdata keeps what belongs to the user and to the project beyond any run: maxims, learnings, and the folders
-// of trusted plans. Runs and updates never overwrite these files.
+// Package userdata keeps what belongs to the user and to the project beyond any run: maxims, learnings, and what
+// the user has agreed to for good. Runs and updates never overwrite these files.
 package userdata
 
 import (
@@ -116,36 +116,41 @@ func Learnings(dir string, say func(string)) ([]Learning, error) {
 	return all, nil
 }
 
-// trustedFile is the name of the file of the folders whose plans the user trusts: one quoted path a line.
-const trustedFile = "trusted"
+// Agreed names a file of what the user has agreed to for good: one quoted text a line.
+type Agreed string
 
-// TrustedFolders returns the folders whose plans the user trusts.
-func TrustedFolders() (folders []string, err error) {
-	text, err := safefile.Read(filepath.Join(Dir(), trustedFile), maxMaxim)
+const (
+	Trusted Agreed = "trusted" // folders whose plans the user trusts
+	Allowed Agreed = "allowed" // patterns of tool calls that need no answer
+)
+
+// All returns the texts of the file.
+func (a Agreed) All() (texts []string, err error) {
+	text, err := safefile.Read(filepath.Join(Dir(), string(a)), maxMaxim)
 	if Dir() == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	for line := range strings.Lines(string(text)) {
-		if folder, err := strconv.Unquote(strings.TrimSpace(line)); err == nil {
-			folders = append(folders, folder)
+		if one, err := strconv.Unquote(strings.TrimSpace(line)); err == nil {
+			texts = append(texts, one)
 		}
 	}
-	return folders, err
+	return texts, err
 }
 
-// TrustFolder adds a folder to the trusted ones. Without a home it does nothing.
-func TrustFolder(folder string) error {
+// Add adds a text to the file. Without a home it does nothing.
+func (a Agreed) Add(text string) error {
 	if Dir() == "" {
 		return nil
 	}
 	if err := os.MkdirAll(Dir(), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(Dir(), trustedFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(filepath.Join(Dir(), string(a)), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(f, strconv.Quote(folder))
+	_, err = fmt.Fprintln(f, strconv.Quote(text))
 	return errors.Join(err, f.Close())
 }
 
