@@ -18,6 +18,7 @@ import (
 	"wavex/internal/doctor"
 	"wavex/internal/event"
 	"wavex/internal/forecast"
+	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
@@ -193,7 +194,7 @@ func (d *diagnosis) report(ctx context.Context) doctorReport {
 	checks = append(checks, d.planChecks...)
 	checks = append(checks, doctor.Git(ctx, d.dir, d.env, answerTimeout), doctor.Disk(d.dir),
 		doctor.Memory(FreeMemory(), d.parallel()),
-		doctor.Lock(loop.In(d.dir)), d.journal())
+		doctor.Lock(journal.CheckLock(loop.In(d.dir))), d.journal())
 	checks = append(checks, workers...)
 	switch d.opts.run.want.Sandbox.Mode {
 	case event.SandboxAuto:

@@ -12,7 +12,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/notes"
 	"wavex/internal/plan"
-	"wavex/internal/planfile"
 )
 
 type initOptions struct {
@@ -82,7 +81,7 @@ func resolveTrack(o *runOptions, p *plan.Plan, c *event.Config) error {
 		}
 		c.Track = dir
 	case c.Track == "":
-		c.Track = notes.DirOf(c.Dir, planfile.AbsPath(p))
+		c.Track = notes.DirOf(c.Dir, p.AbsPath())
 	}
 	return nil
 }

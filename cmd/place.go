@@ -69,7 +69,7 @@ func dirOfPlan(path string, dirs []string) string {
 // projectOf returns the project directory of a plan: its defaults.dir, relative to its file, else that of projectDir.
 func projectOf(p *plan.Plan) (string, error) {
 	if p.Defaults.Dir != "" {
-		return filepath.Join(filepath.Dir(planfile.AbsPath(p)), filepath.FromSlash(p.Defaults.Dir)), nil
+		return filepath.Join(filepath.Dir(p.AbsPath()), filepath.FromSlash(p.Defaults.Dir)), nil
 	}
 	return projectDir(p.Path)
 }

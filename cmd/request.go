@@ -54,7 +54,7 @@ type requestCommand struct {
 	config   event.RequestConfig
 	id       string
 	secrets  *secret.Redactor
-	prompter *prompter       // nil: there is no person to ask
+	prompter *prompter        // nil: there is no person to ask
 	intake   *request.Machine // nil: not opened yet
 }
 

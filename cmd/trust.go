@@ -31,7 +31,7 @@ func (r *invocation) checkTrust(ctx context.Context) error {
 		return err
 	}
 	path, top := textfmt.Line(r.plan.Path), textfmt.Line(repositoryOf(here))
-	folder := filepath.Dir(realPath(planfile.AbsPath(r.plan)))
+	folder := filepath.Dir(realPath(r.plan.AbsPath()))
 	if r.opts.yes || r.opts.output != "text" || !canPrompt(r.std) || planfile.CheckReopenable(r.plan.Path) != nil {
 		return untrusted(r.plan.Path, here)
 	}
@@ -60,7 +60,7 @@ func outside(p *plan.Plan, agreed string) (here string, err error) {
 		return "", err
 	}
 	here = realPath(here)
-	places := []string{filepath.Dir(realPath(planfile.AbsPath(p)))}
+	places := []string{filepath.Dir(realPath(p.AbsPath()))}
 	if agreed != "" {
 		places = append(places, realPath(agreed))
 	}

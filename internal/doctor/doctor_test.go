@@ -223,16 +223,16 @@ func TestMemory(t *testing.T) {
 func TestLock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	is(t, Lock(loop.Dir(filepath.Join(dir, "nowhere"))), OK, "no other")
+	is(t, Lock(journal.CheckLock(loop.Dir(filepath.Join(dir, "nowhere")))), OK, "no other")
 	l, err := journal.TryLock(loop.Dir(dir), journal.Holder{PID: 4711, Host: "here", Since: time.Unix(0, 0).UTC()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	is(t, Lock(loop.Dir(dir)), Fail, "in use by wavex process 4711 on here since 1970-01-01T00:00:00Z")
+	is(t, Lock(journal.CheckLock(loop.Dir(dir))), Fail, "in use by wavex process 4711 on here since 1970-01-01T00:00:00Z")
 	if err := l.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	is(t, Lock(loop.Dir(dir)), OK, "no other") // an ended holder has released the lock
+	is(t, Lock(journal.CheckLock(loop.Dir(dir))), OK, "no other") // an ended holder has released the lock
 }
 
 func TestGit(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"wavex/internal/exhaustion"
-	"wavex/internal/journal"
-	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
@@ -83,16 +81,11 @@ func StrictWall(err error) Check {
 		"network; programs with rights of another user do not work behind it")
 }
 
-// Lock reports whether a run could start in a run folder, or which run holds it.
-func Lock(dir loop.Dir) Check {
+// Lock reports whether a run could start in a run folder; err says which run holds it, or why that is not known.
+func Lock(err error) Check {
 	const name = "lock"
-	err := journal.CheckLock(dir)
-	var locked *journal.LockedError
-	switch {
-	case errors.As(err, &locked):
-		return failCheck(name, locked.Error(), "`wavex status` shows where that run stands")
-	case err != nil:
-		return failCheck(name, err.Error(), "see who may read and write "+string(dir))
+	if err != nil {
+		return failCheck(name, err.Error(), "`wavex status` shows where a run stands; else see who may read and write .loop")
 	}
 	return okCheck(name, "no other wavex works here")
 }

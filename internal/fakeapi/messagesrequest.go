@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"wavex/internal/textfmt"
 )
 
 // Request is one request that the server received. Its body is decoded on first use. The methods
@@ -198,21 +197,20 @@ func (r *Request) ToolResults() []ToolResult {
 	return out
 }
 
-var uuidPattern = textfmt.Pattern(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+var uuidPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+})
 
 // Session returns the CLI's session id, or "". The CLI (2.1.330) sends it as a header.
 func (r *Request) Session() string {
 	return uuidPattern().FindString(r.Header.Get("X-Claude-Code-Session-Id"))
 }
 
-var cwdPattern = textfmt.Pattern(`(?m)[Ww]orking directory: (.+)$`)
-
 // Dir returns the working directory that the CLI's system prompt names, or "".
 func (r *Request) Dir() string {
-	if m := cwdPattern().FindStringSubmatch(r.System() + "\n" + r.FirstUser()); m != nil {
-		return strings.TrimSpace(m[1])
-	}
-	return ""
+	_, rest, _ := strings.Cut(r.System()+"\n"+r.FirstUser(), "orking directory: ") // after w or W
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(line)
 }
 
 func (r *Request) lastUserTurn() *turn {

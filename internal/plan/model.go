@@ -59,6 +59,14 @@ type Plan struct {
 	sequential map[int]bool // by wave
 }
 
+// AbsPath returns the plan's absolute path, so that a resume finds it from every directory.
+func (p *Plan) AbsPath() string {
+	if abs, err := filepath.Abs(p.Path); err == nil {
+		return abs
+	}
+	return p.Path
+}
+
 // NoLimit is the value of Limits.USD for "none": spending without a limit of wavex's own.
 const NoLimit budget.USD = -1
 

@@ -137,14 +137,6 @@ func Reread(path, run string, values plan.ParamOptions) (*plan.Plan, error) {
 	return ReadWith(path, run, values)
 }
 
-// AbsPath returns the plan's absolute path, so that a resume finds it from every directory.
-func AbsPath(p *plan.Plan) string {
-	if abs, err := filepath.Abs(p.Path); err == nil {
-		return abs
-	}
-	return p.Path
-}
-
 // SamePath reports whether two paths name the same file, by their names.
 func SamePath(a, b string) bool {
 	x, err1 := filepath.Abs(a)

@@ -109,8 +109,8 @@ func TestPathsOfAPlan(t *testing.T) {
 	cwd, err := os.Getwd()
 	testrepo.Must(t, err)
 	p := testrepo.Plan(t, t.TempDir(), good)
-	if p.Path = "plan.json"; AbsPath(p) != filepath.Join(cwd, "plan.json") {
-		t.Errorf("%s", AbsPath(p))
+	if p.Path = "plan.json"; p.AbsPath() != filepath.Join(cwd, "plan.json") {
+		t.Errorf("%s", p.AbsPath())
 	}
 	if !SamePath("plan.json", filepath.Join(cwd, "x", "..", "plan.json")) || SamePath("plan.json", "Plan.json") ||
 		SamePath("a", "b") {

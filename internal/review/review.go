@@ -15,7 +15,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
-	"wavex/internal/planfile"
 	"wavex/internal/safefile"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -283,7 +282,7 @@ const maxNewFiles = 50
 func (h *Coordinator) runDiff(ctx context.Context, before baseline,
 	files []string) (text string, changed []string, err error) {
 	own := []string{"--", ".", ":(exclude)" + loop.Name, ":(exclude)" + loop.Name + ".*"}
-	for _, file := range h.opts.Config.OwnFiles(planfile.AbsPath(h.opts.Plan), h.opts.Config.Track) {
+	for _, file := range h.opts.Config.OwnFiles(h.opts.Plan.AbsPath(), h.opts.Config.Track) {
 		own = append(own, ":(exclude,literal)"+file)
 	}
 	changed, err1 := before.changedFiles(ctx, own...)

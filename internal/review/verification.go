@@ -18,7 +18,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
-	"wavex/internal/planfile"
 	"wavex/scheduler"
 )
 
@@ -188,7 +187,7 @@ func (h *Coordinator) isWorkFile(file string) bool {
 	if first, _, _ := strings.Cut(filepath.ToSlash(at), "/"); first == ".git" || loop.IsName(first) {
 		return false
 	}
-	rel, err := filepath.Rel(h.opts.Config.Dir, planfile.AbsPath(h.opts.Plan))
+	rel, err := filepath.Rel(h.opts.Config.Dir, h.opts.Plan.AbsPath())
 	return err != nil || rel != at
 }
 

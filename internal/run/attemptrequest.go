@@ -238,7 +238,7 @@ func precheckConditions(t *scheduler.Task) []string {
 func (r *Session) ownPaths() []string {
 	own := []string{string(r.config.Loop)}
 	if !planfile.IsList(r.plan.Path) {
-		own = append(own, planfile.AbsPath(r.plan))
+		own = append(own, r.plan.AbsPath())
 	}
 	return own
 }

@@ -21,7 +21,7 @@ func (r *Session) moved(ctx context.Context) bool {
 	if r.config.Isolation == event.Isolated || r.config.MadeUp {
 		return false // its commits are there, or its copy of the project is in .loop
 	}
-	fresh, err := r.workspace.RestoreShared(ctx, r.state.Config.Base, planfile.AbsPath(r.plan), r.notice)
+	fresh, err := r.workspace.RestoreShared(ctx, r.state.Config.Base, r.plan.AbsPath(), r.notice)
 	if err != nil {
 		r.warn(fmt.Errorf("the files of the run are not restored: %w", err))
 	}

@@ -108,7 +108,7 @@ func (r *Session) newestRun(events []event.Event) ([]event.Event, *runlog.Run) {
 		}
 		run := runlog.Last(events[start:end])
 		if run != nil && (run.Digest == r.plan.Digest ||
-			planfile.SamePath(run.In(r.config.Loop).Plan, planfile.AbsPath(r.plan))) {
+			planfile.SamePath(run.In(r.config.Loop).Plan, r.plan.AbsPath())) {
 			return events[start:end], run
 		}
 		end = start

@@ -26,7 +26,7 @@ func (r *Session) guardedFiles(t *plan.Task) (out []runner.Guard) {
 		}
 	}
 	// In the project itself the detector sees every change of the plan. wavex itself writes to a task list.
-	if rel, err := filepath.Rel(r.config.Dir, planfile.AbsPath(r.plan)); err == nil && filepath.IsLocal(rel) &&
+	if rel, err := filepath.Rel(r.config.Dir, r.plan.AbsPath()); err == nil && filepath.IsLocal(rel) &&
 		!planfile.IsList(r.plan.Path) && r.config.Isolation == event.Isolated {
 		add(filepath.ToSlash(rel), runner.WhyPlanCopy)
 	}
@@ -48,7 +48,7 @@ var settingsFiles = map[string]string{SettingsFile: runner.WhySettings, ".mcp.js
 // trees returns how the runner compares the files of the project around attempts at a task.
 func (r *Session) trees(p *plan.Plan, i int) *runner.Trees {
 	c := &runner.Trees{Store: r.config.Loop.Run(r.config.Run, loop.Contents)}
-	c.Own = r.config.OwnFiles(planfile.AbsPath(r.plan), r.config.Track)
+	c.Own = r.config.OwnFiles(r.plan.AbsPath(), r.config.Track)
 	if r.config.Isolation == event.Isolated {
 		return c
 	}

@@ -21,7 +21,7 @@ func (r *Session) obstacle() *event.Stop {
 	}
 	advice := "put it back at that path, then resume"
 	if path := r.opts.Plan.Path; e.To != "" && !planfile.IsList(path) {
-		if rel, err := filepath.Rel(e.From, planfile.AbsPath(r.plan)); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(e.From, r.plan.AbsPath()); err == nil && filepath.IsLocal(rel) {
 			path = rel
 		}
 		advice = fmt.Sprintf("nothing is lost: move it back and resume, or go on there: cd %s && %s",

@@ -145,7 +145,7 @@ func (r *Session) openLoop(ctx context.Context) error {
 	}
 	edit := r.planEdit(events)
 	moved := r.moved(ctx)
-	r.startEvent = event.RunResumed{Config: r.config, Plan: planfile.AbsPath(r.plan), Digest: r.plan.Digest,
+	r.startEvent = event.RunResumed{Config: r.config, Plan: r.plan.AbsPath(), Digest: r.plan.Digest,
 		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Owner: r.opts.OwnerSession, Nonce: uuid.NewString(),
 		Edit: edit, Earlier: r.doubtfulWork(edit, moved)}
 	return nil
@@ -183,7 +183,7 @@ func (r *Session) openNewRun(ctx context.Context, events []event.Event, earlier 
 	r.state.Seq = int64(len(events)) // another run may follow in the same journal
 	r.state.Learn(events)
 	var err error
-	r.startEvent, err = withOrigin(event.RunStarted{Config: r.config, Plan: planfile.AbsPath(r.plan),
+	r.startEvent, err = withOrigin(event.RunStarted{Config: r.config, Plan: r.plan.AbsPath(),
 		Digest: r.plan.Digest, Name: r.plan.Name,
 		Tasks: len(r.plan.Tasks), Waves: r.state.Waves, Wavex: r.opts.Version, Owner: r.opts.OwnerSession,
 		Earlier: earlier}, events)

@@ -38,7 +38,7 @@ func CheckAgreement(events []event.Event, c event.Config, p *plan.Plan, agree fu
 
 // changedAfter reports whether the plan's file was changed after the last output of an attempt.
 func changedAfter(p *plan.Plan, c event.Config, b event.AttemptStarted) bool {
-	file, err := os.Stat(planfile.AbsPath(p))
+	file, err := os.Stat(p.AbsPath())
 	if err != nil {
 		return false
 	}

@@ -44,7 +44,7 @@ type tamperDetector struct {
 func (r *Session) newTamperDetector(files *statefiles.Writer) tamperDetector {
 	s := tamperDetector{loop: r.config.Loop, isOwnWrite: files.HasWritten, moved: r.movedError, user: r.user}
 	if !planfile.IsList(r.plan.Path) {
-		s.plan = planfile.AbsPath(r.plan)
+		s.plan = r.plan.AbsPath()
 	}
 	return s
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"wavex/internal/textfmt"
 )
 
 //go:embed keys.txt
@@ -46,7 +44,9 @@ var keyPatterns = sync.OnceValue(func() *keyTable {
 			at := &t.markers[int(text[0])<<8|int(text[1])]
 			*at = append(*at, marker{[]byte(text), len(t.patterns)})
 		}
-		t.patterns = append(t.patterns, keyPattern{f[0], strings.Fields(f[2]), textfmt.Pattern(f[3])})
+		t.patterns = append(t.patterns, keyPattern{f[0], strings.Fields(f[2]), sync.OnceValue(func() *regexp.Regexp {
+			return regexp.MustCompile(f[3])
+		})})
 	}
 	return t
 })

@@ -16,7 +16,6 @@ import (
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
-	"wavex/internal/planfile"
 	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/safefile"
@@ -167,7 +166,7 @@ func gitworkOptions(p *plan.Plan, c event.Config) gitwork.Options {
 		Share: p.Share, Writes: declaredWrites(p), Tasks: tasks, Setup: p.Setup,
 		Protect: p.ProtectBranches, NoVerify: c.NoVerify, SpareDisk: spareDisk,
 		Push: c.Deliver == "push", Elsewhere: c.Workers.Engine != "",
-		Env: os.Environ(), Now: time.Now, Own: append([]string{planfile.AbsPath(p)}, c.Outputs...),
+		Env: os.Environ(), Now: time.Now, Own: append([]string{p.AbsPath()}, c.Outputs...),
 		Subject: func(id string) string { return subject(p, id) },
 		Title:   redactSecrets(p.Name), BodyFile: c.Loop.Run(c.Run, loop.PullRequest),
 	}

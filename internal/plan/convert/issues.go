@@ -214,11 +214,7 @@ func (r *issueReader) plan() ([]byte, error) {
 	return json.MarshalIndent(out, "", "  ")
 }
 
-// maxSubject and maxText bound the texts of a task, in bytes.
-const (
-	maxSubject = 200
-	maxText    = 64 << 10
-)
+const maxSubject, maxText = 200, 64 << 10 // bytes of the texts of a task
 
 func (r *issueReader) task(i *issue) issueTask {
 	t := issueTask{ID: strconv.Itoa(i.Number), Subject: textfmt.OneLine(i.Title, maxSubject), Verify: []string{},
