@@ -77,7 +77,7 @@ func askOnce[T any](ctx context.Context, m *Machine, step string, most budget.US
 		if !ok {
 			return none, m.state.ledger.Shortage()
 		}
-		try := m.state.tries[step] + 1
+		try := m.state.answers[step].Try + 1
 		if err := m.emit(event.CallStarted{Step: step, Try: try, Mark: m.Mark, Cap: limit}); err != nil {
 			return none, err
 		}

@@ -126,7 +126,7 @@ func (m *Machine) stages(ctx context.Context) (Result, error) {
 		return res, &NotReadyError{Score: res.Intent.Score, Questions: res.Intent.Questions}
 	}
 	res.Origin = m.state.origin(res.Intent)
-	if m.state.opened.Config.Offline {
+	if m.state.Opened.Config.Offline {
 		return res, nil
 	}
 	if res.Shape, err = m.shape(ctx, res.Intent); err != nil {
@@ -144,7 +144,7 @@ func (m *Machine) stages(ctx context.Context) (Result, error) {
 	if len(res.Plan.Proposals) > 0 {
 		return res, &TooLargeError{res.Plan.Proposals}
 	}
-	res.Path = m.state.opened.Config.Plan
+	res.Path = m.state.Opened.Config.Plan
 	return res, m.writePlan(res.Path, res.Plan.File)
 }
 

@@ -27,7 +27,7 @@ type Recall struct {
 // recall surfaces learnings once for a request, and not again on a resume.
 func (m *Machine) recall(ctx context.Context) (Recall, error) {
 	return stageResult(m, "recall", func() (Recall, error) {
-		r := Recall{Surfaced: []userdata.Learning{}, Query: m.state.opened.Request}
+		r := Recall{Surfaced: []userdata.Learning{}, Query: m.state.Opened.Request}
 		all, err := m.Learnings()
 		if err != nil {
 			return r, err
@@ -58,9 +58,9 @@ const maxRounds = 5
 // intent scores the request, asks a person to clarify it if there is one, and decides. The result
 // is recorded and never computed again.
 func (m *Machine) intent(ctx context.Context, recall Recall) (Intent, error) {
-	config := m.state.opened.Config
+	config := m.state.Opened.Config
 	return stageResult(m, "intent", func() (in Intent, err error) {
-		in.Request, in.Familiarity = m.state.opened.Request, recall.Familiarity
+		in.Request, in.Familiarity = m.state.Opened.Request, recall.Familiarity
 		for _, l := range recall.Surfaced {
 			if !slices.Contains(recall.Dismissed, l.ID) {
 				in.Recall = append(in.Recall, l.String())
@@ -104,7 +104,7 @@ func (m *Machine) intent(ctx context.Context, recall Recall) (Intent, error) {
 // earlier session.
 func (m *Machine) isForced() bool {
 	_, before := m.state.results[stageForced]
-	return before || m.Force || m.state.opened.Config.Force
+	return before || m.Force || m.state.Opened.Config.Force
 }
 
 // applyForce lets a blocked request pass if the user wants that. The record says so, and keeps the
@@ -112,7 +112,7 @@ func (m *Machine) isForced() bool {
 func (m *Machine) applyForce(in Intent) (_ Intent, err error) {
 	if in.Decision.Shape == Blocked && m.isForced() {
 		in.Decision, err = stageResult(m, stageForced, func() (Decision, error) {
-			return in.Decision.force(Autonomy(m.state.opened.Config.Shape)), nil
+			return in.Decision.force(Autonomy(m.state.Opened.Config.Shape)), nil
 		})
 	}
 	return in, err
@@ -135,11 +135,11 @@ func scoreSystem() string {
 }
 
 func (m *Machine) score(ctx context.Context, round int, request string) (Score, error) {
-	if given := m.state.opened.Config.SpecScore; given != nil && round == 1 {
+	if given := m.state.Opened.Config.SpecScore; given != nil && round == 1 {
 		return GivenScore(given)
 	}
 	offline := offlineScore(request)
-	if m.state.opened.Config.Offline {
+	if m.state.Opened.Config.Offline {
 		return offline, nil
 	}
 	rehearsed := rehearsalAnswer(struct { // a Score without its source

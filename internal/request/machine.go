@@ -135,7 +135,7 @@ func (m *Machine) open(o event.RequestOpened) error {
 // archiveDocuments moves the documents of the previous request aside, so that they do not count for the next
 // one. A SHAPE.md that a person wrote since stays.
 func (m *Machine) archiveDocuments() error {
-	to := m.Loop.Run(m.state.opened.Run, loop.Request)
+	to := m.Loop.Run(m.state.Opened.Run, loop.Request)
 	docs := []string{m.Loop.Path(loop.Plan)}
 	for _, p := range []Phase{PhasePlan, PhaseRequirements, PhaseDesign} {
 		docs = append(docs, m.Loop.Path(string(p)+".md"))
@@ -166,7 +166,7 @@ func (m *Machine) start(ctx context.Context) error {
 		}
 		m.state = r
 	}
-	if m.Config.Limits != m.state.opened.Config.Limits {
+	if m.Config.Limits != m.state.Opened.Config.Limits {
 		raw, err := json.Marshal(m.Config.Limits)
 		if err != nil {
 			return fmt.Errorf("keeping the limits: %w", err)
@@ -192,7 +192,7 @@ func (m *Machine) start(ctx context.Context) error {
 
 // emit journals, applies and shows one event, in this order.
 func (m *Machine) emit(b event.Body) error {
-	e := event.Event{Seq: m.state.seq + 1, Time: m.Now().UTC(), Body: m.Redact(b)}
+	e := event.Event{Seq: m.state.Seq + 1, Time: m.Now().UTC(), Body: m.Redact(b)}
 	if err := m.Journal.Append(e); err != nil {
 		return err
 	}
@@ -208,6 +208,6 @@ func (m *Machine) emit(b event.Body) error {
 
 // logDir returns the folder of a call's files; each try has its own.
 func (m *Machine) logDir(step string, try int) string {
-	return m.Loop.Run(m.state.opened.Run, loop.Request,
+	return m.Loop.Run(m.state.Opened.Run, loop.Request,
 		fmt.Sprintf("%s-try-%d", strings.ReplaceAll(step, "/", "-"), try))
 }

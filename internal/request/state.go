@@ -5,6 +5,7 @@ package request
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,19 +13,14 @@ import (
 	"wavex/internal/event"
 )
 
-// requestState is the state of one request.
+// requestState is the state of one request. progress completes the embedded Progress.
 type requestState struct {
-	opened     event.RequestOpened
-	found      bool // a request was opened
-	runStarted bool // a run was started since
-	seq        int64
-	openedAt   time.Time                    // when it was opened
-	updatedAt  time.Time                    // of the last event
-	results    map[string]json.RawMessage   // by stage
-	answers    map[string]event.CallEnded   // the last end, by step
-	tries      map[string]int               // by step
-	openCalls  map[string]event.CallStarted // by step
-	ledger     budget.Ledger
+	Progress
+	found     bool                         // a request was opened
+	results   map[string]json.RawMessage   // by stage
+	answers   map[string]event.CallEnded   // the last end, by step
+	openCalls map[string]event.CallStarted // by step
+	ledger    budget.Ledger
 }
 
 // stageLimits records limits that were changed later, stageForced that a person has overruled a
@@ -37,20 +33,18 @@ const (
 func callKey(step string, try int) string { return fmt.Sprintf("%s/%d", step, try) }
 
 func (r *requestState) apply(e event.Event) error {
-	r.seq, r.updatedAt = e.Seq, e.Time
+	r.Seq, r.UpdatedAt = e.Seq, e.Time
 	if _, opens := e.Body.(event.RequestOpened); !opens && !r.found {
 		return nil // of no request, or its beginning is missing
 	}
 	switch b := e.Body.(type) {
 	case event.RequestOpened:
-		*r = requestState{opened: b, found: true, seq: e.Seq, openedAt: e.Time, updatedAt: e.Time,
-			results: map[string]json.RawMessage{},
-			answers: map[string]event.CallEnded{},
-			tries:   map[string]int{}, openCalls: map[string]event.CallStarted{}, ledger: budget.NewLedger(b.Config.Limits)}
+		*r = requestState{Progress: Progress{Opened: b, OpenedAt: e.Time, UpdatedAt: e.Time, Seq: e.Seq}, found: true,
+			results: map[string]json.RawMessage{}, answers: map[string]event.CallEnded{},
+			openCalls: map[string]event.CallStarted{}, ledger: budget.NewLedger(b.Config.Limits)}
 	case event.RunStarted:
-		r.runStarted = true
+		r.RunStarted = true
 	case event.CallStarted:
-		r.tries[b.Step] = b.Try
 		r.openCalls[b.Step] = b
 		return r.ledger.Reserve(callKey(b.Step, b.Try), b.Cap, false)
 	case event.CallEnded:
@@ -60,10 +54,10 @@ func (r *requestState) apply(e event.Event) error {
 	case event.StageEnded:
 		r.results[b.Stage] = b.Result
 		if b.Stage == stageLimits {
-			if err := json.Unmarshal(b.Result, &r.opened.Config.Limits); err != nil {
+			if err := json.Unmarshal(b.Result, &r.Opened.Config.Limits); err != nil {
 				return fmt.Errorf("the record of the limits: %w", err)
 			}
-			r.ledger.SetLimits(r.opened.Config.Limits)
+			r.ledger.SetLimits(r.Opened.Config.Limits)
 		}
 	}
 	return nil
@@ -94,18 +88,12 @@ func ReadProgress(events []event.Event) (*Progress, error) {
 }
 
 func (r *requestState) progress() (*Progress, error) {
-	s := &Progress{Opened: r.opened, RunStarted: r.runStarted, Stage: "intent", OpenedAt: r.openedAt,
-		UpdatedAt: r.updatedAt, Seq: r.seq, Spent: r.ledger.Spent()}
+	s := r.Progress
+	s.Stage, s.Spent = "intent", r.ledger.Spent()
 	in, known, err := recorded[Intent](r, "intent")
-	if err != nil {
-		return nil, err
-	}
-	forced, isForced, err := recorded[Decision](r, stageForced)
-	if err != nil {
-		return nil, err
-	}
-	p, planned, err := recorded[Plan](r, "decompose")
-	if err != nil {
+	forced, isForced, err2 := recorded[Decision](r, stageForced)
+	p, planned, err3 := recorded[Plan](r, "decompose")
+	if err := errors.Join(err, err2, err3); err != nil {
 		return nil, err
 	}
 	if isForced {
@@ -121,7 +109,7 @@ func (r *requestState) progress() (*Progress, error) {
 	if planned {
 		s.Planned, s.Split, s.Stage = true, len(p.Proposals) > 0, "executing"
 	}
-	return s, nil
+	return &s, nil
 }
 
 // origin returns the origin of a plan that is made of an intent.
