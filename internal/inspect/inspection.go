@@ -16,7 +16,6 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/runlog"
 	"wavex/internal/safefile"
-	"wavex/internal/secret"
 	"wavex/scheduler"
 )
 
@@ -25,10 +24,13 @@ type Inspection struct {
 	Plan     *plan.Plan
 	State    *scheduler.State // nil if there was no run
 	Events   []event.Event
-	Dir      string // of the project, absolute
-	Known    []Gap  // found elsewhere, and included in the result
-	Redactor *secret.Redactor
-	Warn     io.Writer // receives messages for people, one per line
+	Dir      string      // of the project, absolute
+	Known    []Gap       // found elsewhere, and included in the result
+	Redactor interface { // removes secrets
+		Bytes(b []byte) []byte
+		String(s string) string
+	}
+	Warn io.Writer // receives messages for people, one per line
 
 	workDir          string                    // Dir, or another directory that holds the run's work
 	gapChecks        map[string]plan.Check     // the check of a gap, by the gap's key

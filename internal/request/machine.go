@@ -19,7 +19,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/safefile"
-	"wavex/internal/secret"
 	"wavex/internal/userdata"
 	"wavex/runner"
 )
@@ -41,7 +40,7 @@ type Options struct {
 	Agent    agent.Agent
 	Prices   budget.Prices
 	Experts  *counsel.Roster
-	Redactor *secret.Redactor
+	Redactor runner.Redactor
 	Watchdog []string // the command line of the guard process; empty: no guard
 
 	Prompter Prompter          // nil: no person is there
