@@ -542,6 +542,17 @@ func TestIrreversible(t *testing.T) {
 		!strings.Contains(string(res.Plan.File), "rows are lost") {
 		t.Errorf("%s: %s", got, res.Plan.File)
 	}
+	// Earlier versions recorded the result of the check too. After such a record nothing is asked again.
+	asked := len(w.asked)
+	last := b.events[len(b.events)-1].Seq
+	old := event.StageEnded{Stage: "precheck", Result: []byte(`{}`)}
+	if err := b.Append(event.Event{Seq: last + 1, Body: old}); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := w.machine(b).stages(t.Context()); err != nil || !reflect.DeepEqual(again.Shape, res.Shape) ||
+		len(w.asked) != asked {
+		t.Errorf("%+v, %v, asked %v", again.Shape, err, w.asked[asked:])
+	}
 }
 
 // A session that is stopped before it has settled an earlier session's call leaves that call to the
