@@ -148,9 +148,13 @@ func remoteItems(ctx context.Context, fleet Fleet, dir, of string, dry bool) (it
 	last := runlog.Last(events)
 	seen := map[[2]string]bool{} // a resume may have another remote
 	for _, e := range events {
-		c, is := runConfig(e)
+		b := e.Beginning()
+		if b == nil || b.Config.Workers.Engine == "" || of != "" && b.Config.Run != of {
+			continue
+		}
+		c := b.Config
 		place := [2]string{c.Run, remoteName(c)}
-		if !is || c.Workers.Engine == "" || of != "" && c.Run != of || seen[place] {
+		if seen[place] {
 			continue
 		}
 		seen[place] = true
@@ -182,17 +186,6 @@ func remoteRefs(ctx context.Context, fleet Fleet, dir string, c event.Config, dr
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
 	return fleet.Clean(ctx, dir, c, dry)
-}
-
-// runConfig returns the configuration of the session that an event starts.
-func runConfig(e event.Event) (c event.Config, ok bool) {
-	switch b := e.Body.(type) {
-	case event.RunStarted:
-		return b.Config, true
-	case event.RunResumed:
-		return b.Config, true
-	}
-	return c, false
 }
 
 // printItems prints the items, one per line.

@@ -234,8 +234,8 @@ func (r *invocation) settle(past []event.Event, dir string) (old *event.Config, 
 		o.tell(planSettings(r.plan), r.std.Err)
 	}
 	r.completed = slices.ContainsFunc(past, func(e event.Event) bool {
-		b, ended := e.Body.(event.RunEnded)
-		return ended && b.Status == event.RunComplete
+		end := e.End()
+		return end != nil && end.Status == event.RunComplete
 	})
 	if r.journalLen = len(past); o.fresh { // also if the user chose so just now: the journal is moved aside
 		r.journalLen = 0

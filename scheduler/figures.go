@@ -15,7 +15,7 @@ import (
 
 // figures is the part of the state that only views need.
 type figures struct {
-	PlanPath     string               // path of the plan as the last session was started with
+	Begun        event.Beginning      // of the last session
 	LastDelivery *event.DeliveryEnded // of the run; nil: none
 	Integrated   string               // commit of the integrated work; "": none
 
@@ -136,10 +136,10 @@ func (f *figures) trackSession(e event.Event) {
 	}
 	switch b := e.Body.(type) {
 	case event.RunStarted:
-		*f = figures{PlanPath: b.Plan, sessions: []Session{{Start: e.Time}}}
+		*f = figures{Begun: *e.Beginning(), sessions: []Session{{Start: e.Time}}}
 	case event.RunResumed:
 		end(f.lastEvent)
-		f.PlanPath, f.delivering = b.Plan, false
+		f.Begun, f.delivering = *e.Beginning(), false
 		f.sessions, f.endedAt = append(f.sessions, Session{Start: e.Time}), time.Time{}
 	case event.DeliveryStarted:
 		f.delivering = true

@@ -63,6 +63,27 @@ var typesByName = sync.OnceValue(func() map[string]reflect.Type {
 	return types
 })
 
+// RunID returns the id of the run or request that the event begins or continues, or "".
+func (e Event) RunID() string {
+	if b, ok := e.Body.(interface{ runID() string }); ok {
+		return b.runID()
+	}
+	return ""
+}
+
+func (b RunStarted) runID() string    { return b.Config.Run }
+func (b RunResumed) runID() string    { return b.Config.Run }
+func (b RequestOpened) runID() string { return b.Run }
+
+// Reopens reports whether the event lets a run go on that has ended: a person has added tasks, or undone their work.
+func (e Event) Reopens() bool {
+	_, ok := e.Body.(interface{ reopens() })
+	return ok
+}
+
+func (TasksAdded) reopens() {}
+func (RolledBack) reopens() {}
+
 // Version is the version of the event format, in the journal and on stdout.
 const Version = 1
 
@@ -100,7 +121,7 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 	}
 	typ, known := typesByName()[v.Type]
 	if !known && slices.Contains(removed, v.Type) {
-		typ, known = reflect.TypeFor[Removed](), true
+		typ, known = reflect.TypeOf(Removed{}), true
 	}
 	if !known {
 		return fmt.Errorf("unknown event type %q", v.Type)

@@ -124,8 +124,8 @@ func completedTasks(events []event.Event) (costs, times []float64) {
 func withoutRehearsals(events []event.Event) (out []event.Event) {
 	rehearsal := false
 	for _, e := range events {
-		if b, ok := e.Body.(event.RunStarted); ok {
-			rehearsal = b.Config.Agent == event.Rehearsal
+		if e.Begins() {
+			rehearsal = e.Beginning().Config.Agent == event.Rehearsal
 		}
 		if !rehearsal {
 			out = append(out, e)

@@ -35,9 +35,6 @@ type SnapshotWriter struct {
 	redact    func([]byte) []byte // removes secrets
 	announcer ui.Announcer
 
-	owner string
-	plan  string
-
 	pending atomic.Pointer[Snapshot] // the newest unwritten card
 	worker  *async.Worker
 
@@ -98,12 +95,6 @@ func writeSnapshot(path string, c Snapshot, clean func([]byte) []byte) error {
 
 // Event implements scheduler.View.
 func (m *SnapshotWriter) Event(e event.Event, s *scheduler.State) {
-	switch b := e.Body.(type) {
-	case event.RunStarted:
-		m.owner, m.plan = b.Owner, b.Plan
-	case event.RunResumed:
-		m.owner, m.plan = b.Owner, b.Plan
-	}
 	c := m.snapshot(e.Seq, s)
 	m.pending.Store(&c)
 	m.worker.Wake()
@@ -118,8 +109,8 @@ func (m *SnapshotWriter) Close() error {
 
 func (m *SnapshotWriter) snapshot(seq int64, s *scheduler.State) Snapshot {
 	l := s.Ledger.Limits()
-	c := Snapshot{V: SnapshotVersion, Run: s.Config.Run, Owner: m.owner, Dir: s.Config.Dir, Plan: m.plan,
-		Name:    cmp.Or(s.Plan.Name, filepath.Base(filepath.ToSlash(m.plan))),
+	c := Snapshot{V: SnapshotVersion, Run: s.Config.Run, Owner: s.Begun.Owner, Dir: s.Config.Dir, Plan: s.Begun.Plan,
+		Name:    cmp.Or(s.Plan.Name, filepath.Base(filepath.ToSlash(s.Begun.Plan))),
 		Context: m.context, Seq: seq, Tasks: len(s.Tasks), Completed: s.Counts.Completed, Current: m.current(s),
 		Iterations: s.Ledger.Charged(), SameUnmet: s.UnmetStreak, MaxSameUnmet: s.Config.SameUnmet, Stop: s.Stop,
 		Ended:        s.Ended,

@@ -119,10 +119,9 @@ func (a *Inspection) Record(doc *Document, round, rounds int, stop string) error
 func (a *Inspection) lastGaps() int {
 	n := -1
 	for _, e := range a.Events {
-		switch b := e.Body.(type) {
-		case event.RunStarted, event.RunResumed:
+		if e.Beginning() != nil {
 			n = -1
-		case event.Inspected:
+		} else if b, ok := e.Body.(event.Inspected); ok {
 			n = b.Gaps
 		}
 	}

@@ -98,7 +98,7 @@ func Of(s *scheduler.State, events []event.Event) Summary {
 		Sandbox: s.Config.Sandbox,
 		Place:   Place{s.Config.Dir, s.Config.Isolation, s.Config.MadeUp, s.LastDelivery}}
 	if s.Plan != nil {
-		r.Name, r.Plan, r.Groups = s.Plan.Name, cmp.Or(s.Plan.Path, s.PlanPath), GroupsOf(s)
+		r.Name, r.Plan, r.Groups = s.Plan.Name, cmp.Or(s.Plan.Path, s.Begun.Plan), GroupsOf(s)
 	}
 	if s.Origin != nil {
 		r.Request = s.Origin.Request

@@ -116,8 +116,8 @@ func (r *Session) noticePushedRuns(ctx context.Context, events []event.Event) {
 	}
 	known := map[string]bool{}
 	for _, e := range events {
-		if b, ok := e.Body.(event.RunStarted); ok {
-			known[b.Config.Run] = true
+		if e.Begins() {
+			known[e.RunID()] = true
 		}
 	}
 	for _, p := range pushed {

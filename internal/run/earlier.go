@@ -101,7 +101,7 @@ func (r *Session) newestRun(events []event.Event) ([]event.Event, *runlog.Run) {
 	for end := len(events); end > 0; {
 		start := end - 1
 		for start > 0 {
-			if _, began := events[start].Body.(event.RunStarted); began {
+			if events[start].Begins() {
 				break
 			}
 			start--

@@ -24,8 +24,7 @@ type Follower struct {
 	dir      loop.Dir // the .loop directory
 	planPath string   // the plan that the user named, or ""
 	log      *journal.Follower
-	digest   string // digest of the state's plan
-	recorded int    // number of events of the journal; the rest of Events is not on record (see settle)
+	recorded int // number of events of the journal; the rest of Events is not on record (see settle)
 }
 
 // Follow returns a Follower of the runs in a .loop directory. plan is the plan that the user named;
@@ -93,16 +92,10 @@ func (f *Follower) checkAlive(grew bool) {
 }
 
 func (f *Follower) apply(e event.Event) error {
-	var r Run
-	switch b := e.Body.(type) {
-	case event.RunStarted:
-		r = Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
-	case event.RunResumed:
-		r = Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
-	}
 	// Another plan, an edited one, or perhaps other values and lists.
-	if r.Plan != "" && (f.State == nil || r.Digest != f.digest || len(r.Config.Params)+len(r.Config.Lists) > 0) {
-		return f.replayPlan(&r)
+	if b := e.Beginning(); b != nil && b.Plan != "" &&
+		(f.State == nil || b.Digest != f.State.Begun.Digest || len(b.Config.Params)+len(b.Config.Lists) > 0) {
+		return f.replayPlan(&Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest})
 	}
 	if f.State == nil {
 		return nil // records before the first run
@@ -116,7 +109,6 @@ func (f *Follower) replayPlan(r *Run) error {
 	if err != nil {
 		return err
 	}
-	f.digest = r.Digest
 	f.State = scheduler.NewState(p)
 	return f.State.Replay(f.Events)
 }

@@ -63,19 +63,10 @@ func (r *Run) In(dir loop.Dir) *Run {
 func Last(events []event.Event) *Run {
 	var last *Run
 	for _, e := range events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
+		if b := e.Beginning(); b != nil {
 			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
-		case event.RunResumed:
-			last = &Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest}
-		case event.TasksAdded, event.RolledBack: // added by a person after the end; the next end may be missing
-			if last != nil {
-				last.Ended = nil
-			}
-		case event.RunEnded:
-			if last != nil {
-				last.Ended = &b
-			}
+		} else if end := e.End(); last != nil && (end != nil || e.Reopens()) { // the next end may be missing
+			last.Ended = end
 		}
 	}
 	return last
@@ -238,11 +229,11 @@ func NoRunError(dir loop.Dir) error {
 func UpTo(events []event.Event, id string) (own []event.Event, later bool) {
 	found := false
 	for n, e := range events {
-		if b, ok := e.Body.(event.RunStarted); ok {
+		if e.Begins() {
 			if found {
 				return events[:n], true
 			}
-			found = b.Config.Run == id
+			found = e.RunID() == id
 		}
 	}
 	if !found {

@@ -70,7 +70,7 @@ func (p *decodedPart) decode(records [][]byte, after int) {
 		if err == nil && p.events[i].Seq != int64(n) {
 			err = fmt.Errorf("it has the number %d, so somebody has changed what stands before it", p.events[i].Seq)
 		}
-		if run := runOf(p.events[i]); err == nil && (run == "." || run == ".." || filepath.Base("x"+run) != "x"+run) {
+		if run := p.events[i].RunID(); err == nil && (run == "." || run == ".." || filepath.Base("x"+run) != "x"+run) {
 			err = fmt.Errorf("the id %q of its run names no file", run) // it is a part of paths
 		}
 		if err != nil {
@@ -80,19 +80,6 @@ func (p *decodedPart) decode(records [][]byte, after int) {
 			return
 		}
 	}
-}
-
-// runOf returns the id of the run or request that an event begins or continues, or "".
-func runOf(e event.Event) string {
-	switch b := e.Body.(type) {
-	case event.RunStarted:
-		return b.Config.Run
-	case event.RunResumed:
-		return b.Config.Run
-	case event.RequestOpened:
-		return b.Run
-	}
-	return ""
 }
 
 // Journal is the open journal of a .loop directory, with the lock that keeps other processes from

@@ -70,7 +70,7 @@ func (b *model) updateRun(s *scheduler.State) {
 	b.at, b.seq = s.Time.UTC(), s.Seq
 	b.errors = s.Errors()
 	b.config, b.origin = s.Config, s.Origin
-	b.plan, b.path = s.Plan, s.PlanPath
+	b.plan, b.path = s.Plan, s.Begun.Plan
 	b.Figures = report.FiguresOf(s)
 	b.counts, b.breaker = s.Counts, breaker{s.UnmetStreak, strings.Join(s.Unmet, "; ")}
 	b.exitSignal = report.Complete(s)

@@ -59,7 +59,7 @@ func encodeEvent(e event.Event) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if end, ok := e.Body.(event.RunEnded); ok {
+	if end := e.End(); end != nil {
 		v, err := json.Marshal(endSummary{Status: end.Status, ExitCode: end.ExitCode, Tasks: end.Tasks,
 			CostUSD: end.Cost.Float(), Iterations: end.Iterations})
 		if err != nil {

@@ -84,10 +84,9 @@ func Open(ctx context.Context, p *plan.Plan, c event.Config, base string, events
 // CutOff returns the time when the last session began, if it has no end on record; else zero.
 func CutOff(events []event.Event) (start time.Time) {
 	for _, e := range events {
-		switch e.Body.(type) {
-		case event.RunStarted, event.RunResumed:
+		if e.Beginning() != nil {
 			start = e.Time
-		case event.RunEnded:
+		} else if e.End() != nil {
 			start = time.Time{}
 		}
 	}
@@ -97,8 +96,8 @@ func CutOff(events []event.Event) (start time.Time) {
 // record returns the facts of the journal about a run, or nil if the run is new.
 func record(events []event.Event, run string) (r *gitwork.Record) {
 	for _, e := range events {
-		if b, begins := e.Body.(event.RunStarted); begins && b.Config.Run == run {
-			r = &gitwork.Record{Began: e.Time, Base: b.Config.Base}
+		if e.Begins() && e.RunID() == run {
+			r = &gitwork.Record{Began: e.Time, Base: e.Beginning().Config.Base}
 		}
 	}
 	return r
