@@ -14,16 +14,15 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
 	"wavex/internal/ui"
+	"wavex/internal/view"
 )
 
 type logsOptions struct {
@@ -143,40 +142,27 @@ func (l *attemptLog) waitForChange(ctx context.Context) (again bool, err error) 
 	return l.f.wait(ctx, nil)
 }
 
-// attemptEvents returns the start and the end of attempt n in the journal; nil for a missing one.
-func (l *attemptLog) attemptEvents(n int) (start *event.AttemptStarted, at time.Time, end *event.AttemptEnded) {
-	for _, e := range l.f.Events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
-			start, end = nil, nil
-		case event.AttemptStarted:
-			if b.Task == l.task && b.Attempt == n {
-				start, at, end = &b, e.Time, nil
-			}
-		case event.AttemptEnded:
-			if b.Task == l.task && b.Attempt == n {
-				end = &b
-			}
-		case event.CostCorrected:
-			if b.Task == l.task && b.Attempt == n && end != nil {
-				end.Result = b.Correct(end.Result)
-			}
+// onRecord returns attempt n as the journal has it.
+func (l *attemptLog) onRecord(n int) (found view.Attempt) {
+	for _, a := range view.Last(l.f.Events).Attempts[l.task] {
+		if a.Attempt == n {
+			found = a
 		}
 	}
-	return start, at, end
+	return found
 }
 
 // showAttempt shows one attempt. With follow it returns when the attempt has ended.
 func (l *attemptLog) showAttempt(ctx context.Context, n int, follow bool) (again bool, err error) {
 	dir := path.Join(l.task, loop.Attempt(n))
 	if !l.raw {
-		if start, at, _ := l.attemptEvents(n); start != nil {
-			fmt.Fprintln(l.out, ui.LogStart(*start, l.title, at))
+		if a := l.onRecord(n); !a.StartedAt.IsZero() {
+			fmt.Fprintln(l.out, ui.LogStart(a.AttemptStarted, l.title, a.StartedAt))
 		}
 	}
 	g := &tailReader{files: l.f.Files(), names: []string{path.Join(dir, loop.StreamFile), path.Join(dir, loop.OutputFile)}}
 	for {
-		_, _, end := l.attemptEvents(n) // looked up before reading the stream, so that the stream is whole if end is set
+		end := l.onRecord(n).End // looked up before reading the stream, so that the stream is whole if end is set
 		if err := g.readNew(l.showLine); err != nil {
 			return false, err
 		}

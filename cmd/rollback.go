@@ -19,6 +19,7 @@ import (
 	"wavex/internal/runlog"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
+	"wavex/internal/view"
 	"wavex/scheduler"
 )
 
@@ -113,11 +114,8 @@ type rollback struct {
 func (b *rollback) waysBack(ctx context.Context) string {
 	run := b.s.Config.Run
 	var forward, elsewhere string
-	for _, e := range b.events {
-		d, _ := e.Body.(event.DeliveryEnded)
-		switch _, began := e.Body.(event.RunStarted); {
-		case began:
-			forward, elsewhere = "", ""
+	for _, d := range view.Last(b.events).Deliveries {
+		switch {
 		case d.Failed:
 		case d.How == "ff":
 			forward = b.offTheBranch(ctx, d.Commit)

@@ -11,6 +11,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/report"
+	"wavex/internal/view"
 )
 
 // This file computes the expected cost and duration of a plan: from the costs of earlier tasks
@@ -91,8 +92,11 @@ func completedTasks(events []event.Event) (costs, times []float64) {
 		at         time.Time
 	}
 	var done []sums
-	for _, run := range report.AttemptsOfRuns(withoutRehearsals(events)) {
-		for _, list := range run {
+	for _, run := range view.Runs(events) {
+		if run.First.Config.Agent == event.Rehearsal {
+			continue // it asked no model: its costs and times are made up
+		}
+		for _, list := range run.Attempts {
 			var s sums
 			for _, a := range list {
 				if a.End == nil {
@@ -118,20 +122,6 @@ func completedTasks(events []event.Event) (costs, times []float64) {
 		costs, times = append(costs, s.cost), append(times, s.took)
 	}
 	return costs, times
-}
-
-// withoutRehearsals leaves out runs that asked no model: their costs and times are made up.
-func withoutRehearsals(events []event.Event) (out []event.Event) {
-	rehearsal := false
-	for _, e := range events {
-		if e.Begins() {
-			rehearsal = e.Beginning().Config.Agent == event.Rehearsal
-		}
-		if !rehearsal {
-			out = append(out, e)
-		}
-	}
-	return out
 }
 
 // forecastSum returns the forecast of the sum of n more values like those in seen, with its 80 %

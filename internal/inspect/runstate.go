@@ -13,6 +13,7 @@ import (
 	"wavex/internal/runlog"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
+	"wavex/internal/view"
 	"wavex/internal/workspace"
 	"wavex/scheduler"
 )
@@ -117,15 +118,10 @@ func (a *Inspection) Record(doc *Document, round, rounds int, stop string) error
 
 // lastGaps returns the number of gaps that is on record for the last session, or -1.
 func (a *Inspection) lastGaps() int {
-	n := -1
-	for _, e := range a.Events {
-		if e.Beginning() != nil {
-			n = -1
-		} else if b, ok := e.Body.(event.Inspected); ok {
-			n = b.Gaps
-		}
+	if last := view.Last(a.Events); last.Inspected {
+		return last.Inspection.Gaps
 	}
-	return n
+	return -1
 }
 
 // AddRemediation adds a task for each gap. A gap that several tasks share is one gap.

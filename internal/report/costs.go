@@ -56,7 +56,7 @@ type attempt struct {
 // Add adds the expenses of a journal. Those of a run add up to the cost that Runs returns. A cost
 // that was corrected later counts as corrected, at the end of its attempt.
 func (x *Expenses) Add(events []event.Event) {
-	l := runList{meter: scheduler.NewMeter()}
+	m, begun := meter{State: scheduler.NewMeter()}, false
 	spent := map[Purpose]budget.USD{} // by the run so far
 	asked := budget.USD(0)            // by the request before it
 	ended := map[attempt]int{}        // of the run: the index of its cost in the list
@@ -84,7 +84,7 @@ func (x *Expenses) Add(events []event.Event) {
 				spent[Planning] = min(asked, b.Origin.Spent)
 			}
 			asked = 0
-			l.all = []RunEntry{{}}
+			m.torn, begun = false, true
 			if rehearsal = b.Config.Agent == event.Rehearsal; rehearsal {
 				x.Rehearsals++
 			}
@@ -98,13 +98,13 @@ func (x *Expenses) Add(events []event.Event) {
 		case event.AttemptEnded:
 			now.Model = b.Result.Model
 		}
-		if len(l.all) == 0 {
+		if !begun {
 			continue
 		}
-		l.meterEvent(events[i : i+1])
-		now.Notional = l.meter.Notional
+		m.add(events[i : i+1])
+		now.Notional = m.Notional
 		before := len(x.List)
-		for k, cost := range costsOf(l.meter.Efforts()) {
+		for k, cost := range costsOf(m.Efforts()) {
 			p := purposes[k]
 			add(p, cost-spent[p])
 			spent[p] = max(spent[p], cost)

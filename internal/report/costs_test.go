@@ -12,6 +12,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/view"
 	"wavex/runner"
 )
 
@@ -129,8 +130,7 @@ func TestCorrectedCosts(t *testing.T) {
 	if r := report.Runs(events, time.Time{}, false)[0]; r.Cost != 4_000 {
 		t.Errorf("the run cost %d", r.Cost)
 	}
-	runs := report.AttemptsOfRuns(events)
-	attempts := runs[len(runs)-1]["a"]
+	attempts := view.Last(events).Attempts["a"]
 	if first := attempts[0].End.Result; len(attempts) != 2 || first.Cost != 4_000 || first.Priced != "stream" ||
 		first.Usage.Output != 7 || attempts[1].End != nil || lost.Result.Cost != 900_000 {
 		t.Errorf("%+v", attempts)
@@ -151,7 +151,7 @@ func TestCorrectedCostInTheReport(t *testing.T) {
 	if len(task.History) != 1 || task.History[0].End.Result.Cost != 4_000 || task.Cost != 4_000 {
 		t.Errorf("%+v", task)
 	}
-	if r := report.AttemptsOf(s.S, s.Events)[0][0].End.Result; r.Cost != 4_000 || r.Priced != "stream" {
+	if r := view.AttemptsOf(s.S, s.Events)[0][0].End.Result; r.Cost != 4_000 || r.Priced != "stream" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
+	"wavex/internal/view"
 	"wavex/runner"
 )
 
@@ -187,20 +188,20 @@ func (t *Task) wire() wireTask {
 	w := wireTask{Task: *t, Line: t.Pos.Line, CostUSD: t.Cost.Float(), CounselUSD: t.CounselCost.Float(),
 		Seconds: t.Duration.Seconds()}
 	for _, a := range t.History {
-		w.History = append(w.History, a.wire())
+		w.History = append(w.History, wireOf(&a))
 	}
 	return w
 }
 
-func (a *AttemptRecord) wire() wireAttempt {
+func wireOf(a *view.Attempt) wireAttempt {
 	r := &a.End.Result
 	w := wireAttempt{Number: a.Attempt, Why: a.Why, Advised: a.Advised, Outcome: r.Outcome, Reason: r.Reason,
 		Detail: r.Detail, Report: r.Report, Started: r.Started.UTC(), Charged: a.End.Charged, Worker: r.Worker,
-		Refused: r.Refused, Escaped: a.escaped(), Note: a.Note(), Seconds: r.Duration.Seconds(), CostUSD: r.Cost.Float()}
+		Refused: r.Refused, Escaped: a.Escaped(), Note: a.Note(), Seconds: r.Duration.Seconds(), CostUSD: r.Cost.Float()}
 	for _, c := range r.Checks {
 		w.Checks = append(w.Checks, wireCheck{c.Check, c.Passed, c.ExitCode, c.Duration.Seconds(), c.Reason, c.Output})
 	}
-	if v := a.advice(); v != nil {
+	if v := a.Advice(); v != nil {
 		c := wireCounsel{Unavailable: v.Unavailable, Action: string(v.Action), Agreement: v.Agreement, Tradeoff: v.Tradeoff,
 			Analysis: v.Analysis, Fix: v.Fix, Dissent: v.Dissent, CostUSD: v.Cost.Float()}
 		for _, o := range v.Opinions {

@@ -214,7 +214,7 @@ func (t *Task) attemptsText() string {
 			b.WriteString(": " + textfmt.Line(end.Reason))
 		}
 		b.WriteByte('\n')
-		if a.escaped() {
+		if a.Escaped() {
 			b.WriteString("  " + scheduler.LeftProcess + "\n")
 		}
 		for _, c := range end.Checks {
@@ -227,7 +227,7 @@ func (t *Task) attemptsText() string {
 				b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
 			}
 		}
-		if v := a.advice(); v != nil {
+		if v := a.Advice(); v != nil {
 			b.WriteString("  counsel: " + cmp.Or(textfmt.Line(v.Fix), "unavailable: "+textfmt.Line(v.Unavailable)) + "\n")
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
+	"wavex/internal/view"
 	"wavex/scheduler"
 )
 
@@ -37,53 +38,23 @@ type RunEntry struct {
 
 // Runs returns the runs of a journal, oldest first. alive tells whether a wavex process works at
 // the last one, and now is the current time then.
-func Runs(events []event.Event, now time.Time, alive bool) []RunEntry {
-	l := runList{meter: scheduler.NewMeter()}
-	for i, e := range events {
-		if _, ok := e.Body.(event.RunStarted); ok {
-			l.closeRun(time.Time{}, false)
-		} else if len(l.all) == 0 {
-			continue // the cost of a request is in the Origin of its run
-		}
-		l.meterEvent(events[i : i+1])
-		l.add(e)
+func Runs(events []event.Event, now time.Time, alive bool) (list []RunEntry) {
+	runs := view.Runs(events)[1:] // the cost of a request is in the Origin of its run
+	for i := range runs {
+		last := i == len(runs)-1
+		list = append(list, newRunEntry(&runs[i], now, alive && last))
 	}
-	l.closeRun(now, alive)
-	return l.all
+	return list
 }
 
-// runList holds the runs of the events so far. meter has the figures of the last one that need no plan.
-type runList struct {
-	all   []RunEntry
-	meter *scheduler.State
-	torn  bool // the journal contradicts itself, so the figures are those of its first part
-	added int  // tasks that joined the last run
-	done  map[string]bool
-}
-
-// meterEvent adds an event to the figures of the last run, up to one that contradicts the others: a ledger panics when
-// it would count money twice.
-func (l *runList) meterEvent(one []event.Event) {
-	if _, begins := one[0].Body.(event.RunStarted); begins {
-		l.torn = false
-	}
-	if l.torn {
-		return
-	}
-	var c panics.Catcher
-	c.Try(func() { l.torn = l.meter.Replay(one) != nil })
-	l.torn = l.torn || c.Recovered() != nil
-}
-
-// closeRun fills in the figures of the last run.
-func (l *runList) closeRun(now time.Time, alive bool) {
-	if len(l.all) == 0 {
-		return
-	}
-	p, m := &l.all[len(l.all)-1], l.meter
-	p.Cost, p.Notional, p.Iterations = m.Ledger.Spent(), m.Notional, m.Ledger.Iterations()
-	p.Sessions, p.Completed = len(m.Sessions()), len(l.done)
-	p.Tasks += l.added
+// newRunEntry returns the short form of a run. If its journal contradicts itself, the figures are those of the first
+// part.
+func newRunEntry(r *view.Run, now time.Time, alive bool) RunEntry {
+	m := meter{State: scheduler.NewMeter()}
+	m.add(r.Events)
+	p := RunEntry{Run: r.First.Config.Run, Name: r.First.Name, Plan: r.Last.Plan, Started: r.Events[0].Time,
+		Tasks: r.Last.Tasks + r.Added, Completed: len(r.Completed), Sessions: len(m.Sessions()),
+		Cost: m.Ledger.Spent(), Notional: m.Notional, Iterations: m.Ledger.Iterations()}
 	end := m.Ended
 	switch {
 	case end != nil:
@@ -97,45 +68,23 @@ func (l *runList) closeRun(now time.Time, alive bool) {
 		p.Status, p.Ended, now = event.RunCutOff, m.LastEvent(), time.Time{}
 	}
 	p.WorkTime = m.WorkTime(now)
+	return p
 }
 
-// settle marks tasks as completed, or as not completed any more.
-func (l *runList) settle(done bool, ids ...string) {
-	for _, id := range ids {
-		if delete(l.done, id); done {
-			l.done[id] = true
-		}
-	}
+// meter has the figures of a run that need no plan.
+type meter struct {
+	*scheduler.State
+	torn bool
 }
 
-// add follows the tasks, which the meter does not know.
-func (l *runList) add(e event.Event) {
-	if b, ok := e.Body.(event.RunStarted); ok {
-		l.all = append(l.all, RunEntry{Run: b.Config.Run, Name: b.Name, Plan: b.Plan, Started: e.Time, Tasks: b.Tasks})
-		l.added, l.done = 0, map[string]bool{}
+// add adds events up to one that contradicts the others: a ledger panics when it would count money twice.
+func (m *meter) add(events []event.Event) {
+	if m.torn {
+		return
 	}
-	p := &l.all[len(l.all)-1]
-	switch b := e.Body.(type) {
-	case event.RunResumed:
-		p.Tasks, p.Plan = b.Tasks, b.Plan
-		if b.Edit != nil {
-			l.settle(false, append(b.Edit.Rerun, b.Edit.Dropped...)...)
-		}
-	case event.TasksAdded:
-		l.added += len(b.Tasks)
-	case event.ItemsAdded:
-		l.added += len(b.Tasks)
-	case event.AttemptEnded:
-		l.settle(b.Status == event.Completed, b.Task)
-	case event.IntegrationEnded:
-		l.settle(true, b.Completed...)
-	case event.CriteriaEnded:
-		if b.UpToDate != nil {
-			l.settle(true, b.UpToDate.Tasks...)
-		}
-	case event.RolledBack:
-		l.settle(false, b.Tasks...)
-	}
+	var c panics.Catcher
+	c.Try(func() { m.torn = m.Replay(events) != nil })
+	m.torn = m.torn || c.Recovered() != nil
 }
 
 // RunsTable returns a table of runs for people, the newest first. Lines are cut at columns (0:

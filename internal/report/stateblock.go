@@ -11,6 +11,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
+	"wavex/internal/view"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -67,7 +68,8 @@ func (l *loopBlock) fill(s *scheduler.State, events []event.Event, phase string)
 			l.reason += "; " + e.Reason // these name the tasks
 		}
 	}
-	for n, a := range iterationsOf(events) {
+	last := view.Last(events)
+	for n, a := range iterationsOf(&last) {
 		if a.EndedAt.After(l.lastIteration) {
 			l.lastIteration = a.EndedAt
 		}
@@ -77,7 +79,7 @@ func (l *loopBlock) fill(s *scheduler.State, events []event.Event, phase string)
 	if errors := s.Errors(); len(errors) > 0 {
 		l.lastError = ErrorText(errors[len(errors)-1].Result)
 	}
-	if v := lastInspection(events); v != nil {
+	if v := last.Inspection; v != nil {
 		l.kind, l.gaps = "verify", v.Gaps
 		if v.Round > 0 {
 			l.iteration, l.maxIterations = min(v.Round, v.Rounds), v.Rounds
@@ -130,37 +132,14 @@ func exhaustedTasks(s *scheduler.State) string {
 	return textfmt.FirstOf(list, 3, 0)
 }
 
-// iterationsOf returns the attempts of the last run that count as iterations, by their start.
-func iterationsOf(events []event.Event) []AttemptRecord {
-	runs := AttemptsOfRuns(events)
-	all := slices.Concat(slices.Collect(maps.Values(runs[len(runs)-1]))...)
-	all = slices.DeleteFunc(all, func(a AttemptRecord) bool { return a.End == nil || !a.End.Charged })
-	slices.SortFunc(all, func(a, b AttemptRecord) int {
+// iterationsOf returns the attempts of a run that count as iterations, by their start.
+func iterationsOf(last *view.Run) []view.Attempt {
+	all := slices.Concat(slices.Collect(maps.Values(last.Attempts))...)
+	all = slices.DeleteFunc(all, func(a view.Attempt) bool { return a.End == nil || !a.End.Charged })
+	slices.SortFunc(all, func(a, b view.Attempt) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Iteration, b.Iteration))
 	})
 	return all
-}
-
-// lastInspection returns the last verification of the last run, unless a session that does not close its gaps
-// followed; then nil.
-func lastInspection(events []event.Event) (last *event.Inspected) {
-	closing := false // tasks were added that close the gaps
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
-			last, closing = nil, false
-		case event.RunResumed:
-			if !closing {
-				last = nil
-			}
-			closing = false
-		case event.TasksAdded:
-			closing = closing || b.Origin == "verify"
-		case event.Inspected:
-			last = &b
-		}
-	}
-	return last
 }
 
 // maxErrorText bounds the text of an error, in columns.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"wavex/internal/agent"
@@ -15,6 +16,7 @@ import (
 	"wavex/internal/planfile"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
+	"wavex/internal/view"
 	"wavex/internal/workspace"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -87,10 +89,11 @@ func wayToWork(d event.DeliveryEnded) string {
 // lastDelivery returns the last delivery of a commit; it is empty if there was none. A pushed commit stays pushed when
 // it is delivered in another way as well.
 func lastDelivery(events []event.Event, commit string) (d event.DeliveryEnded) {
-	for _, e := range events {
-		b, ok := e.Body.(event.DeliveryEnded)
-		if ok && b.Commit == commit && (d.How != "push" || b.How == "push") {
-			d = b
+	for _, r := range view.Runs(events) {
+		for _, b := range r.Deliveries {
+			if b.Commit == commit && (d.How != "push" || b.How == "push") {
+				d = b
+			}
 		}
 	}
 	return d
@@ -98,20 +101,12 @@ func lastDelivery(events []event.Event, commit string) (d event.DeliveryEnded) {
 
 // newestRun returns the newest run of the plan in the journal, and its events; nil if there is none.
 func (r *Session) newestRun(events []event.Event) ([]event.Event, *runlog.Run) {
-	for end := len(events); end > 0; {
-		start := end - 1
-		for start > 0 {
-			if events[start].Begins() {
-				break
-			}
-			start--
-		}
-		run := runlog.Last(events[start:end])
+	for _, one := range slices.Backward(view.Runs(events)) {
+		run := runlog.Last(one.Events)
 		if run != nil && (run.Digest == r.plan.Digest ||
 			planfile.SamePath(run.In(r.config.Loop).Plan, r.plan.AbsPath())) {
-			return events[start:end], run
+			return one.Events, run
 		}
-		end = start
 	}
 	return nil, nil
 }
@@ -174,15 +169,12 @@ func hasOutput(o *runner.Output, dir string) bool {
 
 // rehearsedTasks returns the tasks whose last attempt was made in a rehearsal.
 func rehearsedTasks(events []event.Event) map[string]bool {
-	rehearsed, who := map[string]bool{}, ""
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
-			who = b.Config.Agent
-		case event.RunResumed:
-			who = b.Config.Agent
-		case event.AttemptEnded:
-			rehearsed[b.Task] = who == agent.Rehearsal
+	rehearsed := map[string]bool{}
+	for task, list := range view.Last(events).Attempts {
+		for _, a := range list {
+			if a.End != nil {
+				rehearsed[task] = a.Agent == agent.Rehearsal
+			}
 		}
 	}
 	return rehearsed

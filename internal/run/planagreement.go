@@ -13,6 +13,7 @@ import (
 	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
+	"wavex/internal/view"
 	"wavex/runner"
 )
 
@@ -50,44 +51,26 @@ func changedAfter(p *plan.Plan, c event.Config, b event.AttemptStarted) bool {
 // then changed the plan's file: one whose copy of the plan was integrated, too, and one whose end wavex did not see, if
 // the file is not younger than the attempt's last sign of life.
 func planChanges(events []event.Event, young func(event.AttemptStarted) bool) (digest string, tasks []string) {
-	changed, copies, open := map[string]bool{}, map[string]bool{}, map[string]event.AttemptStarted{}
-	begin := func(of string) {
-		digest = of
-		clear(changed)
-		clear(copies)
-		clear(open)
-	}
-	note := func(task string, r runner.Result) {
-		for _, t := range r.Tampered {
-			changed[task] = changed[task] || t.Why == runner.WhyPlan
-			copies[task] = copies[task] || t.Why == runner.WhyPlanCopy
+	session := events
+	for n, e := range events {
+		if e.Beginning() != nil {
+			session = events[n:]
 		}
 	}
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
-			begin(b.Digest)
-		case event.RunResumed:
-			begin(b.Digest)
-		case event.AttemptStarted:
-			if b.Why != event.WhyChecks {
-				open[b.Task] = b
+	last := view.Last(session)
+	for _, id := range slices.Sorted(maps.Keys(last.Attempts)) {
+		changed, copied := false, false
+		for _, a := range last.Attempts[id] {
+			for _, t := range a.Tampered() {
+				changed = changed || t.Why == runner.WhyPlan
+				copied = copied || t.Why == runner.WhyPlanCopy
 			}
-		case event.TurnEnded:
-			delete(open, b.Task)
-			note(b.Task, b.Turn.Result)
-		case event.AttemptEnded:
-			delete(open, b.Task)
-			note(b.Task, b.Result)
-		case event.IntegrationEnded:
-			for _, id := range b.Completed {
-				changed[id] = changed[id] || copies[id]
-			}
+			open := a.Turn == nil && a.End == nil && a.Why != event.WhyChecks
+			changed = changed || copied && a.Integrated || open && !young(a.AttemptStarted)
+		}
+		if changed {
+			tasks = append(tasks, id)
 		}
 	}
-	for id, b := range open {
-		changed[id] = changed[id] || !young(b)
-	}
-	maps.DeleteFunc(changed, func(_ string, is bool) bool { return !is })
-	return digest, slices.Sorted(maps.Keys(changed))
+	return last.Last.Digest, tasks
 }
