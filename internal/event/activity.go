@@ -1,11 +1,91 @@
 package event
 
-import "time"
+import (
+	"time"
+
+	"wavex/budget"
+)
+
+// Work is one piece of work of a run, at its start or at its end.
+type Work struct {
+	Kind    string     // one of the kinds below; "": the event starts or ends no work
+	Task    string     // "": work of the whole run
+	N       int        // number of the attempt, of the panel of the task, or of the work of its kind
+	Wave    int        // of an attempt or a panel, at its start
+	Cost    budget.USD // micro-dollars: at most, at the start; in all, at the end
+	Charged bool       // at the end of an attempt: it counts as an iteration
+}
+
+// These are the kinds of work.
+const (
+	Attempt     = "attempt"
+	Counsel     = "counsel"
+	Precheck    = "precheck"
+	Criteria    = "criteria"
+	Review      = "review"
+	Integration = "integration"
+	Delivery    = "delivery"
+)
+
+// Starts returns the work that the event starts.
+func (e Event) Starts() Work {
+	if b, ok := e.Body.(interface{ starts() Work }); ok {
+		return b.starts()
+	}
+	return Work{}
+}
+
+// Ends returns the work that the event ends.
+func (e Event) Ends() Work {
+	if b, ok := e.Body.(interface{ ends() Work }); ok {
+		return b.ends()
+	}
+	return Work{}
+}
+
+func (b AttemptStarted) starts() Work     { return Work{Attempt, b.Task, b.Attempt, b.Wave, b.Cap, false} }
+func (b AttemptEnded) ends() Work         { return Work{Attempt, b.Task, b.Attempt, 0, b.Result.Cost, b.Charged} }
+func (b CounselStarted) starts() Work     { return Work{Counsel, b.Task, b.Panel, b.Wave, b.Cap, false} }
+func (b CounselEnded) ends() Work         { return Work{Counsel, b.Task, b.Panel, 0, b.Verdict.Cost, false} }
+func (b PrecheckStarted) starts() Work    { return Work{Precheck, b.Task, b.N, 0, b.Cap, false} }
+func (b PrecheckEnded) ends() Work        { return Work{Precheck, b.Task, b.N, 0, b.Challenge.Cost, false} }
+func (b CriteriaStarted) starts() Work    { return Work{Kind: Criteria, N: b.Round, Cost: b.Cap} }
+func (b CriteriaEnded) ends() Work        { return Work{Kind: Criteria, N: b.Round, Cost: b.Cost} }
+func (b ReviewStarted) starts() Work      { return Work{Kind: Review, N: b.N, Cost: b.Cap} }
+func (b ReviewEnded) ends() Work          { return Work{Kind: Review, N: b.N, Cost: b.Review.Cost} }
+func (b IntegrationStarted) starts() Work { return Work{Kind: Integration, N: b.Wave} }
+func (b IntegrationEnded) ends() Work     { return Work{Kind: Integration, N: b.Wave} }
+func (DeliveryStarted) starts() Work      { return Work{Kind: Delivery} }
+func (DeliveryEnded) ends() Work          { return Work{Kind: Delivery} }
+
+// Failed returns the tasks that fail for good with the event, each followed by those that can no longer start.
+func (e Event) Failed() []string {
+	if b, ok := e.Body.(interface{ failed() []string }); ok {
+		return b.failed()
+	}
+	return nil
+}
+
+func (b AttemptEnded) failed() []string {
+	if b.Status != Failed {
+		return nil
+	}
+	return append([]string{b.Task}, b.Blocked...)
+}
+
+func (b IntegrationEnded) failed() (all []string) {
+	for _, r := range b.Reopened {
+		if r.Status == Failed {
+			all = append(append(all, r.Task), r.Blocked...)
+		}
+	}
+	return all
+}
 
 // Activity is one piece of work that has begun and not ended.
 type Activity struct {
 	Task, Subject string // Task is "" for work of the whole run; Subject is its active title
-	Kind          string // "attempt", "counsel", "review", "criteria", "integration", "delivery"
+	Kind          string // of Work; no pre-check
 	Attempt       int
 	Since         time.Time
 	Last          string    // the last sign of life

@@ -49,7 +49,7 @@ func idList(list []string) string {
 	return textfmt.FirstOf(shown, most, len(list)-len(shown))
 }
 
-func startText(b event.RunStarted) string {
+func startText(b *event.Beginning) string {
 	shape, workflow := "unscored", ""
 	if f := b.Origin; f != nil {
 		shape, workflow = fmt.Sprintf("%s (%d/10)", f.Shape, f.SpecScore), f.Workflow

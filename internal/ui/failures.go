@@ -36,8 +36,8 @@ type failure struct {
 
 // update follows an event whose first line of record has a number.
 func (f *failures) update(e event.Event, s *scheduler.State, row int) {
-	if b, ok := e.Body.(event.AttemptEnded); ok && b.Status == event.Failed {
-		f.add(s, b.Task, row)
+	for _, id := range e.Failed() {
+		f.add(s, id, row)
 	}
 	if len(f.tasks) == s.Counts.Failed {
 		return

@@ -93,7 +93,7 @@ func verifiedRun(t testing.TB, show func(event.Event, *scheduler.State)) *report
 func TestVerifiedTasks(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
-	plain, v, rows := Plain(&lines, Options{}), &LiveView{}, ""
+	plain, v, rows := Plain(&lines, Options{}), &LiveView{teller: teller{question: func(string) {}}}, ""
 	var m liveModel
 	var next nextTask
 	verifiedRun(t, func(e event.Event, s *scheduler.State) {
@@ -105,8 +105,7 @@ func TestVerifiedTasks(t *testing.T) {
 			s.Tasks[3].Status = event.Pending
 		}
 		plain.Event(e, s)
-		list, _ := v.eventRows(e, s)
-		for _, r := range list {
+		for _, r := range v.eventRows(e, s) {
 			rows += r.render(200, Options{}) + "\n"
 		}
 		m.update(e, s, &next, 0)

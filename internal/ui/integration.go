@@ -9,9 +9,12 @@ import (
 
 // This file writes the sentences about isolation: how verified work is integrated and delivered.
 
-func integrationEndedLines(b event.IntegrationEnded, s *scheduler.State) []string {
-	var out []string
-	if len(b.Completed) > 0 {
+// integrationEndedLines returns the lines about an integration, on request with the completed tasks.
+func integrationEndedLines(b event.IntegrationEnded, s *scheduler.State, completed bool) (out []string, m mark) {
+	if len(b.Reopened) > 0 || b.Stop != nil {
+		m = markWarn
+	}
+	if completed && len(b.Completed) > 0 {
 		done := "completed"
 		if s.Config.Isolation == event.Isolated {
 			done = "integrated"
@@ -34,7 +37,7 @@ func integrationEndedLines(b event.IntegrationEnded, s *scheduler.State) []strin
 	if b.Stop != nil {
 		out = append(out, stopLines(*b.Stop, s)...)
 	}
-	return out
+	return out, m
 }
 
 func deliveryText(b event.DeliveryEnded) []string {

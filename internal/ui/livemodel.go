@@ -66,8 +66,8 @@ func (m *liveModel) update(e event.Event, s *scheduler.State, c *nextTask, row i
 	if m.waves {
 		m.shown = s.Tally(m.Wave)
 	}
-	if b, ok := e.Body.(event.AttemptEnded); ok {
-		delete(m.observed, b.Task)
+	if w := e.Ends(); w.Kind == event.Attempt {
+		delete(m.observed, w.Task)
 	}
 }
 

@@ -8,16 +8,14 @@ import (
 	"time"
 
 	"wavex/internal/event"
-	"wavex/internal/report"
 	"wavex/runner"
 	"wavex/scheduler"
 )
 
 // plain writes one timestamped line for each event.
 type plain struct {
-	out  *asyncWriter
-	opts Options
-	next nextTask // only the scheduler's goroutine uses it
+	out *asyncWriter
+	teller
 
 	mu           sync.Mutex
 	last         map[string]string // by task: the last observation written
@@ -29,7 +27,11 @@ type plain struct {
 // report.Ending, without timestamps. It repeats no frame, moves no cursor and uses no colour, so it
 // also suits screen readers.
 func Plain(w io.Writer, o Options) View {
-	return &plain{out: newAsyncWriter(w), opts: o, last: map[string]string{}}
+	v := &plain{out: newAsyncWriter(w), teller: teller{opts: o, plain: true}, last: map[string]string{}}
+	if v.question = v.setQuestion; !o.Interactive {
+		v.question = func(string) {}
+	}
+	return v
 }
 
 func (v *plain) Observe(o runner.Observation) {
@@ -90,90 +92,8 @@ func (v *plain) setQuestion(prompt string) {
 func Prompt(question string) string { return "\n" + question + " [Y/n] " }
 
 func (v *plain) Event(e event.Event, s *scheduler.State) {
-	if v.opts.Interactive {
-		switch b := e.Body.(type) {
-		case event.Asked:
-			v.setQuestion(Prompt(fitText(b.Text)))
-			return
-		case event.Answered, event.Draining, event.RunEnded:
-			v.setQuestion("")
-		}
+	v.tell(e, s, func(_ mark, _ bool, lines ...string) { v.writeLines(e.Time, lines...) })
+	if e.End() != nil {
+		v.put([]byte("\n" + v.opts.ending(s)))
 	}
-	say := func(lines ...string) { v.writeLines(e.Time, lines...) }
-	switch b := e.Body.(type) {
-	case event.RunStarted:
-		v.next.reset(s)
-		say(startText(b), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), unknownListsText(s),
-			rehearsalWarning(b.Config))
-	case event.RunResumed:
-		v.next.reset(s)
-		say(append(resumeLines(s, &v.next), sessionText(b.Config, b.Plan, "", b.Tasks, b.Waves),
-			unknownListsText(s), planEditText("plan edited: ", b.Edit), rehearsalWarning(b.Config))...)
-	case event.WaveStarted:
-		say(fmt.Sprintf("wave %d/%d: %s: %s", b.Wave, b.Of, report.Plural(len(b.Tasks), "task", "tasks"), idList(b.Tasks)))
-	case event.AttemptStarted:
-		if b.Why != event.WhyChecks {
-			say(iterationText(s, b.Task, b.Iteration))
-		}
-		if why := attemptKindText(b); why != "" {
-			say(fmt.Sprintf("%s attempt %d: %s", fitText(b.Task), b.Attempt, why))
-		}
-	case event.AttemptAdopted:
-		say(fmt.Sprintf("%s attempt %d: it ran on meanwhile, and the run waits for its end", fitText(b.Task), b.Attempt))
-	case event.AttemptEnded:
-		v.attemptEnded(e.Time, b, s, say)
-	case event.CounselStarted:
-		say(fmt.Sprintf("%s counsel %d: convened after attempt %d%s", fitText(b.Task), b.Panel, b.Attempt,
-			counselStartedText(b)))
-	case event.CounselEnded:
-		for _, l := range adviceLines(b, s) {
-			say(fmt.Sprintf("%s counsel %d: %s", fitText(b.Task), b.Panel, l))
-		}
-	case event.CounselSkipped:
-		say(fmt.Sprintf("%s: retry without counsel: %s", fitText(b.Task), fitText(b.Reason)))
-	case event.IntegrationStarted:
-		if s.Config.Isolation == event.Isolated {
-			say(fmt.Sprintf("integrating wave %d: %s", b.Wave, idList(b.Tasks)))
-		} else {
-			say("checking together: " + idList(b.Tasks))
-		}
-	case event.IntegrationEnded:
-		say(taskCompleteLines(s, b.Completed, &v.next, e.Time, v.opts)...)
-		say(integrationEndedLines(b, s)...)
-	case event.RunEnded:
-		v.runEnded(b, s, say)
-	default:
-		lines, _ := runEventLines(e.Body, s)
-		say(lines...)
-	}
-}
-
-func (v *plain) attemptEnded(at time.Time, b event.AttemptEnded, s *scheduler.State, say func(...string)) {
-	if b.Status == event.Completed {
-		say(taskCompleteLines(s, []string{b.Task}, &v.next, at, v.opts)...)
-	}
-	say(fmt.Sprintf("%s attempt %d: %s", fitText(b.Task), b.Attempt, attemptEndedText(b)))
-	if f := followingText(b, s); f != "" {
-		say(fitText(b.Task) + ": " + f)
-	}
-	if len(b.Blocked) > 0 {
-		say(fmt.Sprintf("%s: blocked by its failure: %s", fitText(b.Task), idList(b.Blocked)))
-	}
-	if b.Stop != nil {
-		say(stopLines(*b.Stop, s)...)
-	}
-}
-
-func (v *plain) runEnded(b event.RunEnded, s *scheduler.State, say func(...string)) {
-	say(fmt.Sprintf("[LOOP] Ended | Status: %s | Exit code: %d | Progress: %d/%d | Cost: %s", b.Status, b.ExitCode,
-		s.Counts.Completed, len(s.Tasks), report.FormatNotional(s.Ledger.Spent(), s.Ledger.Limits(), s.Notional)))
-	end := v.opts.ending(s)
-	v.put([]byte("\n" + end))
-}
-
-func counselStartedText(b event.CounselStarted) string {
-	if b.Thorough {
-		return ", a thorough one"
-	}
-	return ""
 }

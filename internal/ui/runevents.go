@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"wavex/counsel"
 	"wavex/internal/event"
@@ -15,6 +16,143 @@ import (
 // This file writes the sentences about criteria, reviews and the gate. The words of experts and
 // judges are foreign text, like everything from an agent.
 
+// teller tells events to people. The zero value is that of the terminal, whose question must be set.
+type teller struct {
+	opts     Options
+	plain    bool         // of the line view
+	question func(string) // shows a question until the next call; "": none
+	next     nextTask
+}
+
+// put shows lines with one mark. The terminal cuts lines that are too long for it, unless wrap is set.
+type put func(m mark, wrap bool, lines ...string)
+
+// tell shows the lines of an event, except for those after the end of a run. Empty lines are left out.
+func (t *teller) tell(e event.Event, s *scheduler.State, show put) {
+	line := func(format string, args ...any) {
+		if t.plain {
+			show(markNone, true, fmt.Sprintf(format, args...))
+		}
+	}
+	if b := e.Beginning(); b != nil {
+		t.tellBeginning(b, s, show)
+		return
+	}
+	switch b := e.Body.(type) {
+	case event.WaveStarted:
+		line("wave %d/%d: %s: %s", b.Wave, b.Of, report.Plural(len(b.Tasks), "task", "tasks"), idList(b.Tasks))
+	case event.AttemptStarted:
+		if b.Why != event.WhyChecks {
+			line("%s", iterationText(s, b.Task, b.Iteration))
+		}
+		if why := attemptKindText(b); why != "" {
+			line("%s attempt %d: %s", fitText(b.Task), b.Attempt, why)
+		}
+	case event.AttemptAdopted:
+		line("%s attempt %d: it ran on meanwhile, and the run waits for its end", fitText(b.Task), b.Attempt)
+	case event.AttemptEnded:
+		t.tellAttempt(e.Time, b, s, show)
+	case event.CounselStarted:
+		line("%s counsel %d: convened after attempt %d%s", fitText(b.Task), b.Panel, b.Attempt, counselStartedText(b))
+	case event.CounselEnded:
+		for _, l := range adviceLines(b, s) {
+			show(markPanel, true, t.about(s, b.Task, fmt.Sprintf(" counsel %d: ", b.Panel))+l)
+		}
+	case event.CounselSkipped:
+		show(markPanel, false, t.about(s, b.Task, ": ")+"retry without counsel: "+fitText(b.Reason))
+	case event.IntegrationStarted:
+		if s.Config.Isolation == event.Isolated {
+			line("integrating wave %d: %s", b.Wave, idList(b.Tasks))
+		} else {
+			line("checking together: %s", idList(b.Tasks))
+		}
+	case event.IntegrationEnded:
+		t.tellCompleted(e.Time, b.Completed, s, show)
+		lines, m := integrationEndedLines(b, s, t.plain)
+		show(m, true, lines...)
+	case event.CriteriaStarted: // the terminal shows its end
+		if t.plain {
+			show(markNone, true, criteriaStartedLines(b, s)...)
+		}
+	case event.Asked:
+		t.question(Prompt(fitText(b.Text)))
+	case event.Answered:
+		t.question("")
+	case event.RunEnded:
+		t.question("")
+		line("[LOOP] Ended | Status: %s | Exit code: %d | Progress: %d/%d | Cost: %s", b.Status, b.ExitCode,
+			s.Counts.Completed, len(s.Tasks), report.FormatNotional(s.Ledger.Spent(), s.Ledger.Limits(), s.Notional))
+	case event.Draining:
+		t.question("")
+		show(markWarn, true, stopLines(b.Stop, s)...)
+	default:
+		lines, m := runEventLines(b, s)
+		show(m, true, lines...)
+	}
+}
+
+// about returns the beginning of a line about a task: with its id and sep, or its name for the terminal.
+func (t *teller) about(s *scheduler.State, task, sep string) string {
+	if t.plain {
+		return fitText(task) + sep
+	}
+	return taskLabel(s, task) + "  "
+}
+
+func (t *teller) tellBeginning(b *event.Beginning, s *scheduler.State, show put) {
+	t.next.reset(s)
+	lines := []string{startText(b)}
+	if b.Resumed {
+		lines = resumeLines(s, &t.next)
+	}
+	show(markNone, true, append(lines, sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), unknownListsText(s))...)
+	show(markRetry, true, planEditText("plan edited: ", b.Edit))
+	show(markWarn, true, rehearsalWarning(b.Config))
+}
+
+func (t *teller) tellAttempt(at time.Time, b event.AttemptEnded, s *scheduler.State, show put) {
+	blocked := "blocked by " + fitText(b.Task) + ": "
+	following := followingText(b, s)
+	if b.Status == event.Completed {
+		t.tellCompleted(at, []string{b.Task}, s, show)
+	}
+	switch {
+	case t.plain:
+		show(markNone, true, fmt.Sprintf("%s attempt %d: %s", fitText(b.Task), b.Attempt, attemptEndedText(b)))
+		if blocked = fitText(b.Task) + ": blocked by its failure: "; following != "" {
+			show(markNone, true, fitText(b.Task)+": "+following)
+		}
+	case b.Status == event.Completed:
+	case b.Status == event.Verified:
+		show(markNone, false, taskFigures(s, b.Task)+"  passed, to be checked with the others")
+	case b.Status == event.Failed:
+		show(markBad, true, taskLabel(s, b.Task)+"  "+attemptEndedText(b))
+		show(markNone, true, report.OutputLines(b.Task, report.FailedOutput(b.Result.Checks, b.Result.Detail))...)
+	default:
+		show(markRetry, true, taskLabel(s, b.Task)+"  "+attemptEndedText(b))
+	}
+	if !t.plain && following != "" && b.Status != event.Completed {
+		show(markNone, true, "  "+following)
+	}
+	if len(b.Blocked) > 0 {
+		show(markBad, true, blocked+idList(b.Blocked))
+	}
+	if b.Stop != nil {
+		show(markWarn, true, stopLines(*b.Stop, s)...)
+	}
+}
+
+// tellCompleted shows tasks that were completed together.
+func (t *teller) tellCompleted(at time.Time, tasks []string, s *scheduler.State, show put) {
+	if t.plain {
+		show(markGood, true, taskCompleteLines(s, tasks, &t.next, at, t.opts)...)
+		return
+	}
+	for _, id := range tasks {
+		show(markGood, false, taskFigures(s, id))
+	}
+}
+
 // runEventLines returns the lines of an event that both views show in the same words, and whether it is
 // good news. It returns no lines for other events.
 func runEventLines(b event.Body, s *scheduler.State) (lines []string, m mark) {
@@ -22,8 +160,6 @@ func runEventLines(b event.Body, s *scheduler.State) (lines []string, m mark) {
 	case event.CostCorrected:
 		return []string{fmt.Sprintf("%s attempt %d: it has cost %s, which its worker told late; it had counted as %s",
 			fitText(b.Task), b.Attempt, b.Cost.Spent(), b.Was.Spent())}, markNone
-	case event.CriteriaStarted:
-		return criteriaStartedLines(b, s), markNone
 	case event.PrecheckStarted:
 		return []string{fitText(b.Task) + " is hard to undo: a panel looks for what speaks against it"}, markNone
 	case event.PrecheckEnded:
@@ -55,15 +191,8 @@ func runEventLines(b event.Body, s *scheduler.State) (lines []string, m mark) {
 		return []string{itemsText(b)}, markRetry
 	case event.GateEnded:
 		return gateEndedLines(b)
-	case event.IntegrationEnded:
-		if len(b.Reopened) > 0 || b.Stop != nil {
-			m = markWarn
-		}
-		return integrationEndedLines(b, s), m
 	case event.DeliveryEnded:
 		return deliveryText(b), markNone
-	case event.Draining:
-		return stopLines(b.Stop, s), markWarn
 	case event.Notice:
 		return noticeLines(b)
 	}
@@ -268,4 +397,11 @@ func itemsText(b event.ItemsAdded) string {
 	}
 	return fmt.Sprintf("%s has %s: %s", fitText(b.Group), report.Plural(len(b.Items), "item", "items"),
 		textfmt.FirstOf(names, 6, 0))
+}
+
+func counselStartedText(b event.CounselStarted) string {
+	if b.Thorough {
+		return ", a thorough one"
+	}
+	return ""
 }

@@ -28,14 +28,10 @@ func WithStatusBlocks(v View, w io.Writer) View { return &blockView{View: v, out
 
 func (v *blockView) Event(e event.Event, s *scheduler.State) {
 	v.View.Event(e, s)
-	switch b := e.Body.(type) {
-	case event.RunStarted, event.RunResumed:
+	if e.Beginning() != nil {
 		v.next.reset(s)
-	case event.AttemptEnded:
-		if b.Charged {
-			v.out.put([]byte(statusBlock(s, &v.next, e.Time)))
-		}
-	case event.RunEnded:
+	}
+	if e.Ends().Charged || e.End() != nil {
 		v.out.put([]byte(statusBlock(s, &v.next, e.Time)))
 	}
 }

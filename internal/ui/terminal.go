@@ -25,11 +25,9 @@ const (
 // them. Callers change the model under the lock. One goroutine owns the screen and never holds the
 // lock while it writes.
 type LiveView struct {
-	opts   Options
+	teller // only the scheduler's goroutine uses it
 	w      io.Writer
 	frames *async.Worker
-
-	next nextTask // only the scheduler's goroutine uses it
 
 	mu     sync.Mutex
 	model  liveModel
@@ -54,7 +52,7 @@ type row struct {
 // task that ended. w must be a terminal that understands ANSI sequences (see Live); use Plain
 // otherwise.
 func Terminal(w io.Writer, o Options) *LiveView {
-	v := &LiveView{opts: o, w: w}
+	v := &LiveView{teller: teller{opts: o, question: func(string) {}}, w: w}
 	s := screen{w: w}
 	var tick *time.Timer
 	v.frames = async.Start(func(last bool) time.Duration {
@@ -206,7 +204,12 @@ func (v *LiveView) Activity(d event.Activity) {
 }
 
 func (v *LiveView) Event(e event.Event, s *scheduler.State) {
-	rows, table := v.eventRows(e, s)
+	rows := v.eventRows(e, s)
+	if e.End() != nil {
+		for l := range strings.Lines("\n" + v.opts.ending(s)) {
+			rows = append(rows, row{text: strings.TrimSuffix(l, "\n"), wrap: true})
+		}
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.closed {
@@ -214,91 +217,20 @@ func (v *LiveView) Event(e event.Event, s *scheduler.State) {
 	}
 	first := v.drawn + len(v.above)
 	v.above = append(v.above, rows...)
-	switch e.Body.(type) {
-	case event.RunStarted, event.RunResumed:
-		v.live = true
-	case event.RunEnded:
-		v.live = false
-	}
+	v.live = (v.live || e.Beginning() != nil) && e.End() == nil
 	v.model.update(e, s, &v.next, first)
-	for l := range strings.Lines(table) {
-		v.above = append(v.above, row{text: strings.TrimSuffix(l, "\n"), wrap: true})
-	}
 	v.frames.Wake()
 }
 
-// eventRows returns the permanent lines of an event, and the table at the end.
-func (v *LiveView) eventRows(e event.Event, s *scheduler.State) (rows []row, table string) {
-	add := func(m mark, format string, args ...any) {
-		rows = append(rows, row{mark: m, text: fmt.Sprintf(format, args...)})
-	}
-	whole := func(m mark, lines ...string) {
+// eventRows returns the permanent lines of an event, but for the table at the end.
+func (v *LiveView) eventRows(e event.Event, s *scheduler.State) (rows []row) {
+	v.tell(e, s, func(m mark, wrap bool, lines ...string) {
 		for _, l := range lines {
 			if l != "" {
-				rows = append(rows, row{mark: m, text: l, wrap: true})
+				rows = append(rows, row{mark: m, text: l, wrap: wrap})
 			}
 		}
-	}
-	switch b := e.Body.(type) {
-	case event.RunStarted:
-		whole(markNone, startText(b), sessionText(b.Config, b.Plan, b.Name, b.Tasks, b.Waves), unknownListsText(s))
-		whole(markWarn, rehearsalWarning(b.Config))
-	case event.RunResumed:
-		v.next.reset(s)
-		whole(markNone, append(resumeLines(s, &v.next), sessionText(b.Config, b.Plan, "", b.Tasks, b.Waves),
-			unknownListsText(s))...)
-		whole(markRetry, planEditText("plan edited: ", b.Edit))
-		whole(markWarn, rehearsalWarning(b.Config))
-	case event.AttemptEnded:
-		switch {
-		case b.Status == event.Completed:
-			add(markGood, "%s", taskFigures(s, b.Task))
-		case b.Status == event.Verified:
-			add(markNone, "%s  passed, to be checked with the others", taskFigures(s, b.Task))
-		case b.Status == event.Failed:
-			whole(markBad, taskLabel(s, b.Task)+"  "+attemptEndedText(b))
-			whole(markNone, report.OutputLines(b.Task, report.FailedOutput(b.Result.Checks, b.Result.Detail))...)
-		default:
-			whole(markRetry, taskLabel(s, b.Task)+"  "+attemptEndedText(b))
-		}
-		if f := followingText(b, s); f != "" && b.Status != event.Completed {
-			whole(markNone, "  "+f)
-		}
-		if len(b.Blocked) > 0 {
-			whole(markBad, fmt.Sprintf("blocked by %s: %s", fitText(b.Task), idList(b.Blocked)))
-		}
-		if b.Stop != nil {
-			whole(markWarn, stopLines(*b.Stop, s)...)
-		}
-	case event.CounselEnded:
-		for _, l := range adviceLines(b, s) {
-			whole(markPanel, taskLabel(s, b.Task)+"  "+l)
-		}
-	case event.CounselSkipped:
-		add(markPanel, "%s  retry without counsel: %s", taskLabel(s, b.Task), fitText(b.Reason))
-	case event.CriteriaStarted: // only its end has lines
-	case event.IntegrationEnded:
-		rows = integrationRows(b, s)
-	case event.RunEnded:
-		end := v.opts.ending(s)
-		table = "\n" + end
-	default:
-		lines, m := runEventLines(b, s)
-		whole(m, lines...)
-	}
-	return rows, table
-}
-
-// integrationRows returns a row for each completed task, and the rest of the lines.
-func integrationRows(b event.IntegrationEnded, s *scheduler.State) (rows []row) {
-	for _, id := range b.Completed {
-		rows = append(rows, row{mark: markGood, text: taskFigures(s, id)})
-	}
-	b.Completed = nil
-	lines, m := runEventLines(b, s)
-	for _, l := range lines {
-		rows = append(rows, row{mark: m, text: l, wrap: true})
-	}
+	})
 	return rows
 }
 

@@ -203,18 +203,7 @@ func (t *Workspace) Event(e event.Event, s *scheduler.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.grownPlan, t.unfinished = s.Plan, s.Tally(0).Unfinished()
-	switch b := e.Body.(type) {
-	case event.AttemptEnded:
-		if b.Status == event.Failed {
-			t.unreleased = append(append(t.unreleased, b.Task), b.Blocked...)
-		}
-	case event.IntegrationEnded:
-		for _, r := range b.Reopened {
-			if r.Status == event.Failed {
-				t.unreleased = append(append(t.unreleased, r.Task), r.Blocked...)
-			}
-		}
-	}
+	t.unreleased = append(t.unreleased, e.Failed()...)
 }
 
 // releaseFailed releases the worktrees of failed tasks for others; their contents are kept below
