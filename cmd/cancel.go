@@ -179,17 +179,16 @@ func askOwner(in loop.Dir, interrupt bool) string {
 	return fmt.Sprintf("wavex process %d is %s", pid, words)
 }
 
-// isDraining reports whether the journal says that nothing more is to start.
+// isDraining reports whether the journal says that a signal has stopped the session.
 func isDraining(in loop.Dir) bool {
 	events, err := runlog.Read(in)
 	if err != nil {
 		return false
 	}
 	for i := len(events) - 1; i >= 0; i-- {
-		switch events[i].Body.(type) {
-		case event.Draining:
+		if stop, _ := events[i].Stops(); stop != nil && stop.Status == event.RunInterrupted {
 			return true
-		case event.RunStarted, event.RunResumed:
+		} else if events[i].Beginning() != nil {
 			return false
 		}
 	}
@@ -207,8 +206,9 @@ func cancelRun(ctx context.Context, p *runlog.History, std Stdio) error {
 	var away []string // attempts that no wavex awaits any more
 	for _, b := range runlog.UnfinishedEnds(p.State, p.Loop) {
 		ends = append(ends, func() event.Body { return b })
-		if e, is := b.(event.AttemptEnded); is && !e.Charged && p.State.Config.Workers.Engine != "" {
-			away = append(away, e.Task)
+		w := event.Event{Body: b}.Ends()
+		if w.Kind == event.Attempt && !w.Charged && p.State.Config.Workers.Engine != "" {
+			away = append(away, w.Task)
 		}
 	}
 	a := runlog.Appender{State: p.State, Events: p.Events}

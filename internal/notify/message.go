@@ -37,8 +37,7 @@ type Message struct {
 // messageFor returns the message for an event; false if the event needs none.
 func messageFor(e event.Event, s *scheduler.State) (Message, bool) {
 	m := Message{V: 1, Time: e.Time, Run: s.Config.Run}
-	switch b := e.Body.(type) {
-	case event.RunEnded:
+	if b := e.End(); b != nil {
 		m.Event = "run_ended"
 		if b.Status != event.RunComplete && b.Status != event.RunFailed {
 			m.Event = "run_paused"
@@ -50,39 +49,19 @@ func messageFor(e event.Event, s *scheduler.State) (Message, bool) {
 			m.Breaker, m.Limit = s.Stop.Breaker, s.Stop.Limit
 		}
 		return m, true
-	case event.Draining:
-		if slices.ContainsFunc(s.Tasks, func(t scheduler.Task) bool { return t.Stop != nil }) {
-			return m, false // sent when the task was stopped
-		}
-		return m.breakerMessage(&b.Stop, s)
-	case event.IntegrationEnded:
-		if i := slices.IndexFunc(b.Reopened, func(r event.Reopened) bool { return r.TaskStop != nil }); i >= 0 {
-			return m.stopMessage(b.Stop, b.Reopened[i].TaskStop, s)
-		}
-		return m.breakerMessage(b.Stop, s)
-	case event.AttemptEnded:
-		return m.stopMessage(b.Stop, b.TaskStop, s)
 	}
-	return m, false
-}
-
-// stopMessage returns the message for the breaker of the run, or else for that of a task.
-func (m Message) stopMessage(run, task *event.Stop, s *scheduler.State) (Message, bool) {
-	if run != nil || task == nil {
-		return m.breakerMessage(run, s)
-	}
-	m, ok := m.breakerMessage(task, s)
-	m.Status = event.RunRunning
-	return m, ok
-}
-
-// breakerMessage returns the message for a breaker that stops the run: running attempts may finish.
-func (m Message) breakerMessage(stop *event.Stop, s *scheduler.State) (Message, bool) {
+	run, task := e.Stops()
+	stop := cmp.Or(run, task)
 	if stop == nil || stop.Breaker == "" {
 		return m, false
 	}
+	if e.Ends().Kind == "" && slices.ContainsFunc(s.Tasks, func(t scheduler.Task) bool { return t.Stop != nil }) {
+		return m, false // sent when the task was stopped
+	}
 	m.Event = "breaker"
-	m.Status = "draining"
+	if m.Status = "draining"; run == nil { // else running attempts may finish, and nothing more starts
+		m.Status = event.RunRunning
+	}
 	m.ExitCode = stop.ExitCode
 	m.Reason = stop.Reason
 	m.Breaker = stop.Breaker

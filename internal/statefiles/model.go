@@ -47,12 +47,12 @@ func newModel(s *scheduler.State) *model {
 	return b
 }
 
-// update applies an event. It updates the tasks that the event may have changed, and all tasks if
-// the event is unknown.
+// update applies an event. It updates the tasks that the event may have changed. The state may already include later
+// events of the same batch, which is harmless: they are passed to update as well.
 func (b *model) update(e event.Event, s *scheduler.State) {
 	b.updateRun(s)
-	ids, known := affectedTasks(e.Body)
-	if !known || len(b.tasks) != len(s.Tasks) {
+	ids, all := e.Changes()
+	if all || len(b.tasks) != len(s.Tasks) {
 		b.updateTasks(s)
 		return
 	}
@@ -87,33 +87,6 @@ func (b *model) snapshot() *model {
 	c := *b
 	c.tasks = slices.Clone(b.tasks)
 	return &c
-}
-
-// affectedTasks returns the tasks that an event may have changed; known is false if it may be any task.
-// The state may already include later events of the same batch, which is harmless: they are passed
-// to update as well.
-func affectedTasks(b event.Body) (ids []string, known bool) {
-	switch b := b.(type) {
-	case event.AttemptStarted:
-		return []string{b.Task}, true
-	case event.AttemptAdopted:
-		return []string{b.Task}, true
-	case event.TurnEnded:
-		return []string{b.Task}, true
-	case event.AttemptEnded:
-		return append([]string{b.Task}, b.Blocked...), true
-	case event.CostCorrected:
-		return []string{b.Task}, true
-	case event.CounselStarted:
-		return []string{b.Task}, true
-	case event.CounselEnded:
-		return []string{b.Task}, true
-	case event.CounselSkipped:
-		return []string{b.Task}, true
-	case event.WaveStarted, event.Removed, event.Notice, event.Inspected, event.Draining, event.RunEnded:
-		return nil, true
-	}
-	return nil, false
 }
 
 // linearStatus returns the run's status in the words of the linear state file.

@@ -78,26 +78,16 @@ func (m *ProgressWriter) Event(e event.Event, s *scheduler.State) {
 	if m.closed {
 		return
 	}
-	switch b := e.Body.(type) {
-	case event.Notice, event.WaveStarted, event.Removed,
-		event.AttemptAdopted, event.TurnEnded, event.CostCorrected: // change no task
-		return
-	case event.AttemptStarted:
-		m.updateByID(s, b.Task)
-	case event.AttemptEnded:
-		m.updateByID(s, b.Task) // the tasks that it blocks are untouched, or shown as pending already
-	default:
-		for i := range s.Plan.Tasks {
+	ids, all := e.Changes()
+	for _, id := range ids {
+		if i, ok := s.Index(id); ok {
 			m.update(s, i)
 		}
 	}
-	m.worker.Wake()
-}
-
-func (m *ProgressWriter) updateByID(s *scheduler.State, id string) {
-	if i, ok := s.Index(id); ok {
+	for i := 0; all && i < len(s.Plan.Tasks); i++ {
 		m.update(s, i)
 	}
+	m.worker.Wake()
 }
 
 // update notes a task whose shown view is outdated. A list of the plan (foreach) has no task in the task list.

@@ -29,31 +29,30 @@ type put func(m mark, wrap bool, lines ...string)
 
 // tell shows the lines of an event, except for those after the end of a run. Empty lines are left out.
 func (t *teller) tell(e event.Event, s *scheduler.State, show put) {
-	line := func(format string, args ...any) {
+	line := func(lines ...string) {
 		if t.plain {
-			show(markNone, true, fmt.Sprintf(format, args...))
+			show(markNone, true, lines...)
 		}
-	}
-	if b := e.Beginning(); b != nil {
-		t.tellBeginning(b, s, show)
-		return
 	}
 	switch b := e.Body.(type) {
+	case event.RunStarted, event.RunResumed:
+		t.tellBeginning(e.Beginning(), s, show)
 	case event.WaveStarted:
-		line("wave %d/%d: %s: %s", b.Wave, b.Of, report.Plural(len(b.Tasks), "task", "tasks"), idList(b.Tasks))
+		line(fmt.Sprintf("wave %d/%d: %s: %s", b.Wave, b.Of, report.Plural(len(b.Tasks), "task", "tasks"), idList(b.Tasks)))
 	case event.AttemptStarted:
 		if b.Why != event.WhyChecks {
-			line("%s", iterationText(s, b.Task, b.Iteration))
+			line(iterationText(s, b.Task, b.Iteration))
 		}
 		if why := attemptKindText(b); why != "" {
-			line("%s attempt %d: %s", fitText(b.Task), b.Attempt, why)
+			line(fmt.Sprintf("%s attempt %d: %s", fitText(b.Task), b.Attempt, why))
 		}
 	case event.AttemptAdopted:
-		line("%s attempt %d: it ran on meanwhile, and the run waits for its end", fitText(b.Task), b.Attempt)
+		line(fmt.Sprintf("%s attempt %d: it ran on meanwhile, and the run waits for its end", fitText(b.Task), b.Attempt))
 	case event.AttemptEnded:
 		t.tellAttempt(e.Time, b, s, show)
 	case event.CounselStarted:
-		line("%s counsel %d: convened after attempt %d%s", fitText(b.Task), b.Panel, b.Attempt, counselStartedText(b))
+		line(fmt.Sprintf("%s counsel %d: convened after attempt %d%s", fitText(b.Task), b.Panel, b.Attempt,
+			counselStartedText(b)))
 	case event.CounselEnded:
 		for _, l := range adviceLines(b, s) {
 			show(markPanel, true, t.about(s, b.Task, fmt.Sprintf(" counsel %d: ", b.Panel))+l)
@@ -62,26 +61,23 @@ func (t *teller) tell(e event.Event, s *scheduler.State, show put) {
 		show(markPanel, false, t.about(s, b.Task, ": ")+"retry without counsel: "+fitText(b.Reason))
 	case event.IntegrationStarted:
 		if s.Config.Isolation == event.Isolated {
-			line("integrating wave %d: %s", b.Wave, idList(b.Tasks))
+			line(fmt.Sprintf("integrating wave %d: %s", b.Wave, idList(b.Tasks)))
 		} else {
-			line("checking together: %s", idList(b.Tasks))
+			line("checking together: " + idList(b.Tasks))
 		}
 	case event.IntegrationEnded:
 		t.tellCompleted(e.Time, b.Completed, s, show)
 		lines, m := integrationEndedLines(b, s, t.plain)
 		show(m, true, lines...)
 	case event.CriteriaStarted: // the terminal shows its end
-		if t.plain {
-			show(markNone, true, criteriaStartedLines(b, s)...)
-		}
+		line(criteriaStartedLines(b, s)...)
 	case event.Asked:
 		t.question(Prompt(fitText(b.Text)))
 	case event.Answered:
 		t.question("")
 	case event.RunEnded:
 		t.question("")
-		line("[LOOP] Ended | Status: %s | Exit code: %d | Progress: %d/%d | Cost: %s", b.Status, b.ExitCode,
-			s.Counts.Completed, len(s.Tasks), report.FormatNotional(s.Ledger.Spent(), s.Ledger.Limits(), s.Notional))
+		line(endText(b, s))
 	case event.Draining:
 		t.question("")
 		show(markWarn, true, stopLines(b.Stop, s)...)
@@ -89,6 +85,11 @@ func (t *teller) tell(e event.Event, s *scheduler.State, show put) {
 		lines, m := runEventLines(b, s)
 		show(m, true, lines...)
 	}
+}
+
+func endText(b event.RunEnded, s *scheduler.State) string {
+	return fmt.Sprintf("[LOOP] Ended | Status: %s | Exit code: %d | Progress: %d/%d | Cost: %s", b.Status, b.ExitCode,
+		s.Counts.Completed, len(s.Tasks), report.FormatNotional(s.Ledger.Spent(), s.Ledger.Limits(), s.Notional))
 }
 
 // about returns the beginning of a line about a task: with its id and sep, or its name for the terminal.

@@ -1,6 +1,9 @@
 package event
 
+// This file has the facts that several readers take from events, so that they need not tell their types apart.
+
 import (
+	"cmp"
 	"time"
 
 	"wavex/budget"
@@ -43,8 +46,10 @@ func (e Event) Ends() Work {
 	return Work{}
 }
 
-func (b AttemptStarted) starts() Work     { return Work{Attempt, b.Task, b.Attempt, b.Wave, b.Cap, false} }
-func (b AttemptEnded) ends() Work         { return Work{Attempt, b.Task, b.Attempt, 0, b.Result.Cost, b.Charged} }
+func (b AttemptStarted) starts() Work { return Work{Attempt, b.Task, b.Attempt, b.Wave, b.Cap, false} }
+func (b AttemptEnded) ends() Work {
+	return Work{Attempt, b.Task, b.Attempt, 0, b.Result.Cost, b.Charged}
+}
 func (b CounselStarted) starts() Work     { return Work{Counsel, b.Task, b.Panel, b.Wave, b.Cap, false} }
 func (b CounselEnded) ends() Work         { return Work{Counsel, b.Task, b.Panel, 0, b.Verdict.Cost, false} }
 func (b PrecheckStarted) starts() Work    { return Work{Precheck, b.Task, b.N, 0, b.Cap, false} }
@@ -80,6 +85,47 @@ func (b IntegrationEnded) failed() (all []string) {
 		}
 	}
 	return all
+}
+
+// Changes returns the tasks that the event may have changed, or all: it may be any task.
+func (e Event) Changes() (tasks []string, all bool) {
+	if b, ok := e.Body.(interface{ changes() []string }); ok {
+		return b.changes(), false
+	}
+	return nil, true
+}
+
+func (b AttemptStarted) changes() []string { return []string{b.Task} }
+func (b AttemptAdopted) changes() []string { return []string{b.Task} }
+func (b TurnEnded) changes() []string      { return []string{b.Task} }
+func (b AttemptEnded) changes() []string   { return append([]string{b.Task}, b.Blocked...) }
+func (b CostCorrected) changes() []string  { return []string{b.Task} }
+func (b CounselStarted) changes() []string { return []string{b.Task} }
+func (b CounselEnded) changes() []string   { return []string{b.Task} }
+func (b CounselSkipped) changes() []string { return []string{b.Task} }
+func (WaveStarted) changes() []string      { return nil }
+func (Removed) changes() []string          { return nil }
+func (Notice) changes() []string           { return nil }
+func (Inspected) changes() []string        { return nil }
+func (Draining) changes() []string         { return nil }
+
+// Stops returns the stop of the run and that of a task that the event decides, if it is the end of an attempt or of an
+// integration, or a decision of its own to stop.
+func (e Event) Stops() (run, task *Stop) {
+	if b, ok := e.Body.(interface{ stops() (run, task *Stop) }); ok {
+		return b.stops()
+	}
+	return nil, nil
+}
+
+func (b Draining) stops() (run, task *Stop)     { return &b.Stop, nil }
+func (b AttemptEnded) stops() (run, task *Stop) { return b.Stop, b.TaskStop }
+
+func (b IntegrationEnded) stops() (run, task *Stop) {
+	for _, r := range b.Reopened {
+		task = cmp.Or(task, r.TaskStop)
+	}
+	return b.Stop, task
 }
 
 // Activity is one piece of work that has begun and not ended.
