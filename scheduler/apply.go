@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -36,7 +37,7 @@ func (s *State) clear() {
 	s.slots, s.deferral = slots{}, deferral{}
 	s.groups = map[string]*group{}
 	s.strays = map[string]*numbers{}
-	s.openWork, s.atCap = map[string]event.Body{}, map[string]cappedAttempt{}
+	s.openWork, s.atCap = map[string]*openJob{}, map[string]cappedAttempt{}
 	s.Counts = event.Counts{}
 	s.checking, s.failureStreaks = 0, failureStreaks{}
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
@@ -76,10 +77,9 @@ func (s *State) numbersOf(task string) *numbers {
 // means that the events of the journal contradict each other.
 func (s *State) apply(e event.Event) error {
 	s.Seq, s.Time = e.Seq, e.Time
-	s.trackSession(e)
-	s.trackEffort(e)
-	s.trackActivity(e)
-	if err := errors.Join(s.requireOpen(e.Body), s.begin(e.Body)); err != nil {
+	before := s.trackSession(e)
+	s.trackWork(e)
+	if err := errors.Join(s.requireOpen(e), s.begin(e)); err != nil {
 		return err
 	}
 	switch b := e.Body.(type) {
@@ -113,10 +113,12 @@ func (s *State) apply(e event.Event) error {
 	case event.AttemptStarted:
 		s.applyAttemptStarted(b, e.Time)
 	case event.AttemptAdopted:
+		s.startActivity(event.Work{Kind: event.Attempt, Task: b.Task, N: b.Attempt}, e.Time)
 		return s.applyAttemptAdopted(b)
 	case event.TurnEnded:
 		return s.applyTurnEnded(b)
 	case event.AttemptEnded:
+		s.addAttempt(b, e.Time)
 		return s.applyAttemptEnded(b)
 	case event.CostCorrected:
 		return s.applyCostCorrected(b)
@@ -134,14 +136,19 @@ func (s *State) apply(e event.Event) error {
 			s.Phase = Verifying // nothing starts meanwhile
 		}
 	case event.IntegrationEnded:
+		s.Integrated = cmp.Or(b.Commit, s.Integrated)
 		s.applyIntegrationEnded(b)
 	case event.DeliveryStarted:
-		s.Phase = Delivering
+		s.Phase, s.delivering = Delivering, true
 	case event.DeliveryEnded:
-		s.delivery = &b
+		if s.delivery, s.LastDelivery = &b, &b; !s.delivering { // by wavex deliver, between sessions
+			s.lastEvent = before
+		}
+		s.delivering = false
 		s.endPhase()
 	case event.CriteriaStarted:
 		s.verifications, s.Phase = b.Round, Verifying
+		s.open(criteriaKey(b.Round)).criteria = &b
 	case event.CriteriaEnded:
 		s.applyCriteriaEnded(b)
 	case event.ReviewStarted:
@@ -162,7 +169,10 @@ func (s *State) apply(e event.Event) error {
 	case event.PrecheckEnded:
 		s.applyPrecheckEnded(b)
 	case event.RolledBack:
+		s.lastEvent = before // it belongs to no session
 		s.applyRolledBack(b)
+	case event.Inspected:
+		s.lastEvent = before
 	case event.Asked:
 		s.openQuestion = &b
 	case event.Answered:
@@ -175,7 +185,7 @@ func (s *State) apply(e event.Event) error {
 		if b.Status != event.RunComplete { // for example because a person did not confirm it
 			s.ExitSignal = false
 		}
-	case event.Notice, event.Inspected, event.RequestOpened, event.CallStarted, event.CallEnded, event.StageEnded:
+	case event.Notice, event.RequestOpened, event.CallStarted, event.CallEnded, event.StageEnded:
 	default:
 		return fmt.Errorf("event %d has a body of unknown type %T", e.Seq, b)
 	}

@@ -12,6 +12,7 @@ import (
 // This file applies the events of attempts and panels. Only apply uses it.
 
 func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) {
+	s.open(attemptKey(b.Task, b.Attempt)).attempt = &openAttempt{b, nil}
 	s.noteFirstAttempt()
 	n := s.numbersOf(b.Task)
 	n.Attempts, n.Began = b.Attempt, cmp.Or(n.Began, s.Seq)
@@ -41,12 +42,12 @@ func (s *State) applyAttemptAdopted(b event.AttemptAdopted) error {
 
 func (s *State) applyTurnEnded(b event.TurnEnded) error {
 	key, r := attemptKey(b.Task, b.Attempt), b.Turn.Result
-	begun, ok := s.openWork[key].(event.AttemptStarted)
-	if !ok {
+	open := s.open(key)
+	if open.attempt == nil || open.attempt.turn != nil {
 		return fmt.Errorf("the turn of attempt %d of %s ended, but the attempt is not open", b.Attempt, b.Task)
 	}
-	s.openWork[key] = openChecks{begun, b.Turn}
-	s.purse(jobOf(begun)).commit(key, r.Cost, r.Usage.Total(), true)
+	open.attempt.turn, open.paid = &b.Turn, true
+	s.purse(open.job).commit(key, r.Cost, r.Usage.Total(), true)
 	s.updateLogin(r)
 	if i, ok := s.Index(b.Task); ok && s.Tasks[i].Key == b.Key {
 		t := &s.Tasks[i]
@@ -64,16 +65,16 @@ func (s *State) applyTurnEnded(b event.TurnEnded) error {
 // newCost reports whether the cost is new.
 func (s *State) commitAttempt(b event.AttemptEnded) (newCost bool) {
 	key := attemptKey(b.Task, b.Attempt)
-	open := s.openWork[key]
+	open := s.open(key)
 	s.finish(key, b.Result.Cost, b.Result.Usage.Total(), b.Charged)
 	s.noteCap(b, open)
-	if begun, ok := open.(event.AttemptStarted); ok && begun.Why == event.WhyChecks {
+	if a := open.attempt; a != nil && a.Why == event.WhyChecks {
 		return false
 	}
 	s.learn(b)
 	s.updateLogin(b.Result)
 	s.Limiter = s.Limiter.afterOutcome(b.Result.Outcome)
-	return !isPaid(open)
+	return !open.paid
 }
 
 func (s *State) applyAttemptEnded(b event.AttemptEnded) error {

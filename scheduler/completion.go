@@ -105,8 +105,8 @@ func (s *State) noteFirstAttempt() {
 func (s *State) CutShort() []int { return slices.Clone(s.cutReviews) }
 
 func (s *State) applyCriteriaEnded(b event.CriteriaEnded) {
-	begun, open := s.openWork[criteriaKey(b.Round)].(event.CriteriaStarted)
-	if open {
+	begun := s.open(criteriaKey(b.Round)).criteria
+	if begun != nil {
 		s.finish(criteriaKey(b.Round), b.Cost, 0, false)
 		s.endPhase()
 	} else { // of `wavex verify`, which reserves nothing
@@ -126,7 +126,7 @@ func (s *State) applyCriteriaEnded(b event.CriteriaEnded) {
 		return
 	}
 	s.updateCriteria(b.Criteria)
-	if begun.Before {
+	if begun != nil && begun.Before {
 		s.lookedBefore, s.failedVerifications = true, 0
 		return
 	}

@@ -16,9 +16,9 @@ import (
 func decideNext(s *State, now time.Time) event.Body {
 	switch {
 	case s.Phase == Verifying && s.Stop == nil:
-		b, _ := s.openWork[criteriaKey(s.verifications)].(event.CriteriaStarted)
+		begun := s.open(criteriaKey(s.verifications)).criteria
 		// Do not start the remaining checks after the deadline.
-		if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil && len(b.Rechecks) > 0 {
+		if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil && begun != nil && len(begun.Rechecks) > 0 {
 			return event.Draining{Stop: s.limitStop(over)}
 		}
 		return nil

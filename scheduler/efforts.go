@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"wavex/budget"
@@ -30,36 +31,35 @@ func (s *State) Efforts() Efforts {
 	return e
 }
 
-// trackEffort updates the efforts. It must be called before trackActivity, which forgets the starts.
-func (f *figures) trackEffort(e event.Event) {
-	add := func(to *Effort, kind, task string, cost budget.USD) {
-		to.Cost += cost
-		for _, a := range f.activities {
-			if a.Kind == kind && a.Task == task {
-				to.Time += max(0, e.Time.Sub(a.Since))
-			}
-		}
-	}
+// addEffort adds work that has ended, except for attempts.
+func (f *figures) addEffort(w event.Work, at time.Time) {
 	t := &f.efforts
-	switch b := e.Body.(type) {
-	case event.AttemptEnded:
-		checks := time.Duration(0)
-		for _, c := range b.Result.Checks {
-			checks += c.Duration
-		}
-		checks = min(checks, b.Result.Duration)
-		t.Checks.Time += checks
-		t.Work.Time += b.Result.Duration - checks
-	case event.CounselEnded:
-		add(&t.Counsel, "counsel", b.Task, b.Verdict.Cost)
-	case event.PrecheckEnded:
-		t.Counsel.Cost += b.Challenge.Cost
-	case event.ReviewEnded:
-		add(&t.Review, "review", "", b.Review.Cost)
-	case event.CriteriaEnded:
-		add(&t.Checks, "criteria", "", 0)
-		t.Judge.Cost += b.Cost
-	case event.IntegrationEnded:
-		add(&t.Checks, "integration", "", 0)
+	to := map[string]*Effort{event.Counsel: &t.Counsel, event.Precheck: &t.Counsel, event.Review: &t.Review,
+		event.Criteria: &t.Checks, event.Integration: &t.Checks}[w.Kind]
+	if w.Kind == event.Criteria {
+		t.Judge.Cost += w.Cost
+		w.Cost = 0
 	}
+	for _, a := range f.activities {
+		if to != nil && a.Kind == w.Kind && a.Task == w.Task {
+			to.Time += max(0, at.Sub(a.Since))
+		}
+	}
+	if to != nil {
+		to.Cost += w.Cost
+	}
+}
+
+// addAttempt adds an attempt that has ended.
+func (f *figures) addAttempt(b event.AttemptEnded, at time.Time) {
+	if b.Result.Outcome.Class() != "" {
+		f.errors = append(slices.Clip(f.errors[max(0, len(f.errors)-maxErrors+1):]), FailedAttempt{at, b})
+	}
+	checks := time.Duration(0)
+	for _, c := range b.Result.Checks {
+		checks += c.Duration
+	}
+	checks = min(checks, b.Result.Duration)
+	f.efforts.Checks.Time += checks
+	f.efforts.Work.Time += b.Result.Duration - checks
 }

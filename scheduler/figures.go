@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -126,42 +125,27 @@ func (s *State) EndedAt() time.Time { return s.endedAt }
 // LastEvent returns the time of the last event.
 func (s *State) LastEvent() time.Time { return s.lastEvent }
 
-// trackSession updates the sessions, their plan and their delivery. Events after the end of a session, for example a
-// rollback, belong to no session.
-func (f *figures) trackSession(e event.Event) {
+// trackSession updates the sessions. It returns the time of the event before, for events that belong to no session.
+func (f *figures) trackSession(e event.Event) (before time.Time) {
 	end := func(at time.Time) {
 		if n := len(f.sessions); n > 0 && f.sessions[n-1].End.IsZero() {
 			f.sessions[n-1].End = at
 		}
 	}
-	switch b := e.Body.(type) {
-	case event.RunStarted:
-		*f = figures{Begun: *e.Beginning(), sessions: []Session{{Start: e.Time}}}
-	case event.RunResumed:
-		end(f.lastEvent)
-		f.Begun, f.delivering = *e.Beginning(), false
-		f.sessions, f.endedAt = append(f.sessions, Session{Start: e.Time}), time.Time{}
-	case event.DeliveryStarted:
-		f.delivering = true
-	case event.DeliveryEnded:
-		f.LastDelivery = &b
-		if !f.delivering {
-			return // by wavex deliver, between sessions
+	if b := e.Beginning(); b != nil {
+		if end(f.lastEvent); !b.Resumed {
+			*f = figures{}
 		}
-		f.delivering = false
-	case event.IntegrationEnded:
-		f.Integrated = cmp.Or(b.Commit, f.Integrated)
-	case event.RunEnded:
-		f.endedAt = e.Time
-		if b.Status == event.RunCancelled { // by another command, perhaps long after the session was cut off
-			end(f.lastEvent)
-		} else {
+		f.Begun, f.delivering, f.endedAt = *b, false, time.Time{}
+		f.sessions = append(f.sessions, Session{Start: e.Time})
+	} else if b := e.End(); b != nil {
+		if f.endedAt = e.Time; b.Status != event.RunCancelled {
 			end(e.Time)
 		}
-	case event.Inspected, event.RolledBack:
-		return // between sessions
+		end(f.lastEvent) // another command cancels, perhaps long after the session was cut off
 	}
-	f.lastEvent = e.Time
+	before, f.lastEvent = f.lastEvent, e.Time
+	return before
 }
 
 // FailedAttempt is an attempt that ended with an error.
@@ -188,47 +172,22 @@ func (s *State) Activities() []event.Activity {
 	return out
 }
 
-// trackActivity updates the activities.
-func (f *figures) trackActivity(e event.Event) {
-	start := func(kind, task string, n int) {
-		f.activities = append(f.activities, event.Activity{Task: task, Kind: kind, Attempt: n, Since: e.Time})
+// trackWork updates the activities and the efforts.
+func (f *figures) trackWork(e event.Event) {
+	if e.Beginning() != nil || e.End() != nil {
+		f.activities = nil
 	}
-	end := func(kind, task string) {
+	if w := e.Starts(); w.Kind != "" && w.Kind != event.Precheck {
+		f.startActivity(w, e.Time)
+	}
+	if w := e.Ends(); w.Kind != "" {
+		f.addEffort(w, e.Time)
 		f.activities = slices.DeleteFunc(f.activities, func(a event.Activity) bool {
-			return a.Kind == kind && a.Task == task
+			return a.Kind == w.Kind && a.Task == w.Task
 		})
 	}
-	switch b := e.Body.(type) {
-	case event.RunStarted, event.RunResumed, event.RunEnded:
-		f.activities = nil
-	case event.AttemptStarted:
-		start("attempt", b.Task, b.Attempt)
-	case event.AttemptAdopted:
-		start("attempt", b.Task, b.Attempt)
-	case event.AttemptEnded:
-		end("attempt", b.Task)
-		if b.Result.Outcome.Class() != "" {
-			f.errors = append(slices.Clip(f.errors[max(0, len(f.errors)-maxErrors+1):]), FailedAttempt{e.Time, b})
-		}
-	case event.CounselStarted:
-		start("counsel", b.Task, b.Panel)
-	case event.CounselEnded:
-		end("counsel", b.Task)
-	case event.ReviewStarted:
-		start("review", "", b.N)
-	case event.ReviewEnded:
-		end("review", "")
-	case event.CriteriaStarted:
-		start("criteria", "", b.Round)
-	case event.CriteriaEnded:
-		end("criteria", "")
-	case event.IntegrationStarted:
-		start("integration", "", b.Wave)
-	case event.IntegrationEnded:
-		end("integration", "")
-	case event.DeliveryStarted:
-		start("delivery", "", 0)
-	case event.DeliveryEnded:
-		end("delivery", "")
-	}
+}
+
+func (f *figures) startActivity(w event.Work, at time.Time) {
+	f.activities = append(f.activities, event.Activity{Task: w.Task, Kind: w.Kind, Attempt: w.N, Since: at})
 }

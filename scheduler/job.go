@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -27,28 +28,31 @@ func criteriaKey(round int) string          { return fmt.Sprintf("/criteria-%d",
 func reviewKey(n int) string                { return fmt.Sprintf("/review-%d", n) }
 
 // jobOf returns the job that an event starts. Without one its key is "".
-func jobOf(b event.Body) job {
-	switch b := b.(type) {
-	case event.AttemptStarted:
-		return job{key: attemptKey(b.Task, b.Attempt), wave: b.Wave, task: b.Task, cap: b.Cap, iteration: true}
-	case event.CounselStarted:
-		return job{key: panelKey(b.Task, b.Panel), wave: b.Wave, task: b.Task, cap: b.Cap}
-	case event.PrecheckStarted:
-		return job{key: precheckKey(b.Task, b.N), cap: b.Cap}
-	case event.CriteriaStarted:
-		return job{key: criteriaKey(b.Round), cap: b.Cap}
-	case event.ReviewStarted:
-		return job{key: reviewKey(b.N), cap: b.Cap}
-	case openChecks:
-		return jobOf(b.AttemptStarted)
+func jobOf(b event.Body) job { return newJob(event.Event{Body: b}.Starts()) }
+
+func newJob(w event.Work) job {
+	switch w.Kind {
+	case event.Attempt:
+		return job{key: attemptKey(w.Task, w.N), wave: w.Wave, task: w.Task, cap: w.Cost, iteration: true}
+	case event.Counsel:
+		return job{key: panelKey(w.Task, w.N), wave: w.Wave, task: w.Task, cap: w.Cost}
+	case event.Precheck:
+		return job{key: precheckKey(w.Task, w.N), cap: w.Cost}
+	case event.Criteria:
+		return job{key: criteriaKey(w.N), cap: w.Cost}
+	case event.Review:
+		return job{key: reviewKey(w.N), cap: w.Cost}
 	}
 	return job{}
 }
 
-// openChecks is the open work of an attempt whose turn has ended and paid.
-type openChecks struct {
-	event.AttemptStarted
-	turn runner.Turn
+// openJob is a job that has begun and not ended.
+type openJob struct {
+	job
+	start    event.Body
+	paid     bool                   // it holds no reservation: it only checks the work of a turn
+	attempt  *openAttempt           // nil: it is no attempt
+	criteria *event.CriteriaStarted // nil: it is no verification
 }
 
 // openAttempt is an attempt without its end, and its turn if that has ended.
@@ -57,66 +61,41 @@ type openAttempt struct {
 	turn *runner.Turn
 }
 
-// openAttempt returns the open attempt with a key.
-func (s *State) openAttempt(key string) (o openAttempt, ok bool) {
-	switch open := s.openWork[key].(type) {
-	case event.AttemptStarted:
-		return openAttempt{open, nil}, true
-	case openChecks:
-		return openAttempt{open.AttemptStarted, &open.turn}, true
-	}
-	return o, false
-}
-
-// isPaid reports whether open work holds no reservation: an attempt that only checks the work of a turn.
-func isPaid(open event.Body) bool {
-	b, ok := open.(event.AttemptStarted)
-	_, checks := open.(openChecks)
-	return checks || ok && b.Why == event.WhyChecks
-}
+// open returns the open job with a key, or one of nothing.
+func (s *State) open(key string) *openJob { return cmp.Or(s.openWork[key], &openJob{}) }
 
 // begin reserves the money of the job that an event starts, if it starts one.
-func (s *State) begin(b event.Body) error {
-	j := jobOf(b)
+func (s *State) begin(e event.Event) error {
+	w := e.Starts()
+	j := newJob(w)
 	if j.key == "" {
 		return nil
 	}
-	if !isPaid(b) {
+	if !w.Paid {
 		if err := s.purse(j).reserve(j); err != nil {
 			return fmt.Errorf("%s: %w", strings.TrimPrefix(j.key, "/"), err)
 		}
 	}
-	s.openWork[j.key] = b
+	s.openWork[j.key] = &openJob{job: j, start: e.Body, paid: w.Paid}
 	return nil
 }
 
 // requireOpen returns an error if an event ends work that is not open: its reservation is gone.
-func (s *State) requireOpen(b event.Body) error {
-	key := ""
-	switch b := b.(type) {
-	case event.AttemptEnded:
-		key = attemptKey(b.Task, b.Attempt)
-	case event.CounselEnded:
-		key = panelKey(b.Task, b.Panel)
-	case event.ReviewEnded:
-		key = reviewKey(b.N)
-	case event.PrecheckEnded:
-		key = precheckKey(b.Task, b.N)
-	default:
+func (s *State) requireOpen(e event.Event) error {
+	w := e.Ends()
+	key := newJob(w).key
+	if _, open := s.openWork[key]; key == "" || open || w.Kind == event.Criteria { // wavex verify begins none
 		return nil
 	}
-	if _, open := s.openWork[key]; !open {
-		return fmt.Errorf("%s ended, but it is not open", strings.TrimPrefix(key, "/"))
-	}
-	return nil
+	return fmt.Errorf("%s ended, but it is not open", strings.TrimPrefix(key, "/"))
 }
 
 // finish ends the job with a key at its cost.
 func (s *State) finish(key string, cost budget.USD, tokens int64, charged bool) {
-	begun := s.openWork[key]
+	begun := s.open(key)
 	delete(s.openWork, key)
-	if !isPaid(begun) {
-		s.purse(jobOf(begun)).commit(key, cost, tokens, charged)
+	if !begun.paid {
+		s.purse(begun.job).commit(key, cost, tokens, charged)
 	}
 }
 

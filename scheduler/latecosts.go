@@ -23,10 +23,9 @@ type cappedAttempt struct {
 }
 
 // noteCap notes the end of an attempt at its cap. open is its open work.
-func (s *State) noteCap(b event.AttemptEnded, open event.Body) {
-	if b.Result.Priced == "cap" && s.Config.Workers.Engine != "" && !isPaid(open) {
-		j := jobOf(open)
-		s.atCap[j.key] = cappedAttempt{s.purse(j), event.CostCorrected{Task: b.Task, Key: b.Key, Attempt: b.Attempt,
+func (s *State) noteCap(b event.AttemptEnded, open *openJob) {
+	if b.Result.Priced == "cap" && s.Config.Workers.Engine != "" && !open.paid {
+		s.atCap[open.key] = cappedAttempt{s.purse(open.job), event.CostCorrected{Task: b.Task, Key: b.Key, Attempt: b.Attempt,
 			Was: b.Result.Cost}}
 	}
 }

@@ -66,13 +66,11 @@ func tripMustNot(when string, violated []string) *event.Stop {
 // chargesAttempt reports whether an attempt that has ended counts as an iteration. A turn counts when it
 // ends, so an attempt that checks the work of an earlier turn does not.
 func (s *State) chargesAttempt(i int, r runner.Result) bool {
-	switch open := s.openWork[attemptKey(s.Plan.Tasks[i].ID, s.Tasks[i].Attempts)].(type) {
-	case openChecks:
+	open := s.open(attemptKey(s.Plan.Tasks[i].ID, s.Tasks[i].Attempts))
+	if open.attempt != nil && open.attempt.turn != nil {
 		return true
-	case event.AttemptStarted:
-		return open.Why != event.WhyChecks && r.Outcome.Charged()
 	}
-	return r.Outcome.Charged()
+	return !open.paid && r.Outcome.Charged()
 }
 
 // stopOnFailFast stops the run at the first failed task, if the run fails fast.

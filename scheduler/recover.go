@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"wavex/budget"
-	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/runner"
 )
@@ -41,31 +40,15 @@ const interruptedEarlier = "interrupted with the earlier session"
 func (s *State) SettleUnfinished(from Recovery) []event.Body {
 	var ends []event.Body
 	for _, key := range slices.Sorted(maps.Keys(s.openWork)) {
-		if o, ok := s.openAttempt(key); ok {
+		open := s.openWork[key]
+		if o := open.attempt; o != nil {
 			if !s.isCurrent(o.AttemptStarted) || !from.Adopts(o.AttemptStarted) {
-				ends = append(ends, s.endInterruptedAttempt(o, from))
+				ends = append(ends, s.endInterruptedAttempt(*o, from))
 			}
 			continue
 		}
-		var b event.Body
-		calls := strings.TrimPrefix(key, "/")
-		switch o := s.openWork[key].(type) {
-		case event.CounselStarted:
-			cost := from.Cost(o.Task, strings.TrimPrefix(key, o.Task+"/"), o.Cap)
-			b = event.CounselEnded{Task: o.Task, Panel: o.Panel, Again: true, Verdict: counsel.Verdict{
-				Unavailable: interruptedEarlier, Failure: runner.Interrupted, Cost: cost}}
-		case event.PrecheckStarted:
-			b = event.PrecheckEnded{Task: o.Task, Key: o.Key, N: o.N, Challenge: counsel.Challenge{Error: interruptedEarlier,
-				Failure: runner.Interrupted, Cost: from.Cost("", calls, o.Cap)}}
-		case event.CriteriaStarted:
-			b = event.CriteriaEnded{Round: o.Round, Wave: o.Wave, Cost: from.Cost("", calls, o.Cap), Error: interruptedEarlier}
-		case event.ReviewStarted:
-			b = event.ReviewEnded{N: o.N, Mode: o.Mode, Wave: o.Wave, Round: o.Round,
-				Review: counsel.Review{Error: interruptedEarlier, Failure: runner.Interrupted, Cost: from.Cost("", calls, o.Cap)}}
-		default:
-			continue // an integration or a delivery costs nothing
-		}
-		ends = append(ends, b)
+		cost := from.Cost(open.task, strings.TrimPrefix(key, open.task+"/"), open.cap)
+		ends = append(ends, event.Interrupted(open.start, interruptedEarlier, cost))
 	}
 	return ends
 }
@@ -80,7 +63,7 @@ func (s *State) isCurrent(o event.AttemptStarted) bool {
 func (s *State) decideAdoptions() []event.Body {
 	var out []event.Body
 	for _, key := range slices.Sorted(maps.Keys(s.openWork)) {
-		if o, ok := s.openAttempt(key); ok {
+		if o := s.openWork[key].attempt; o != nil {
 			out = append(out, event.AttemptAdopted{Task: o.Task, Attempt: o.Attempt})
 		}
 	}

@@ -214,10 +214,7 @@ func (b limitView) Event(e event.Event, s *State) {
 		}
 	}
 	for key, work := range s.openWork {
-		if _, paid := work.(openChecks); paid {
-			continue
-		}
-		if b, ok := work.(event.AttemptStarted); ok && b.Why == event.WhyChecks {
+		if work.paid {
 			continue
 		}
 		if _, held := reservation(s.Ledger, key); !held {

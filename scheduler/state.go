@@ -139,7 +139,7 @@ type State struct {
 	costs     costs
 	durations map[string]time.Duration // duration of the last successful attempt, by task, over all runs of the journal
 	strays    map[string]*numbers      // of tasks that are not in the plan, or not yet
-	openWork  map[string]event.Body    // attempts and panels that have not ended, by their ledger key
+	openWork  map[string]*openJob      // by their ledger key
 	atCap     map[string]cappedAttempt // attempts on workers whose costs are unknown, by their ledger key
 	Counts    event.Counts
 	figures

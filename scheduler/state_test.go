@@ -631,10 +631,10 @@ func TestActivities(t *testing.T) {
 		"delivery":    {event.DeliveryStarted{}, event.DeliveryEnded{}},
 	} {
 		var f figures
-		if f.trackActivity(event.Event{Body: c[0]}); len(f.activities) != 1 || f.activities[0].Kind != kind {
+		if f.trackWork(event.Event{Body: c[0]}); len(f.activities) != 1 || f.activities[0].Kind != kind {
 			t.Errorf("%s: %+v", kind, f.activities)
 		}
-		if f.trackActivity(event.Event{Body: c[1]}); len(f.activities) != 0 {
+		if f.trackWork(event.Event{Body: c[1]}); len(f.activities) != 0 {
 			t.Errorf("after %s: %+v", kind, f.activities)
 		}
 	}
@@ -701,9 +701,8 @@ func TestEndsOfOpenWork(t *testing.T) {
 		precheckKey("A", 3): event.PrecheckStarted{Task: "A", Key: "k", N: 3, Cap: 7},
 		criteriaKey(4):      event.CriteriaStarted{Round: 4, Wave: 1, Cap: 11},
 		reviewKey(5):        event.ReviewStarted{N: 5, Mode: counsel.Light, Wave: 1, Round: 2, Cap: 13},
-		"/integration":      event.IntegrationStarted{Wave: 1},
 	} {
-		s.openWork[key] = b
+		s.openWork[key] = &openJob{job: jobOf(b), start: b}
 	}
 	seen := 0
 	for _, b := range s.SettleUnfinished(atCap{}) {

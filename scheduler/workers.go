@@ -114,7 +114,7 @@ func (r *running) withoutBlame(res runner.Result) runner.Result {
 
 // startAdopted waits for an attempt of an earlier session beside those of this one.
 func (r *running) startAdopted(b event.AttemptAdopted) {
-	o, _ := r.s.openAttempt(attemptKey(b.Task, b.Attempt))
+	o := r.s.open(attemptKey(b.Task, b.Attempt)).attempt
 	work := r.attemptWork(o.AttemptStarted, o.turn)
 	r.background.Go(func() error {
 		r.results <- work()

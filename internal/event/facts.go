@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"wavex/budget"
+	"wavex/counsel"
+	"wavex/runner"
 )
 
 // Work is one piece of work of a run, at its start or at its end.
@@ -17,6 +19,8 @@ type Work struct {
 	Wave    int        // of an attempt or a panel, at its start
 	Cost    budget.USD // micro-dollars: at most, at the start; in all, at the end
 	Charged bool       // at the end of an attempt: it counts as an iteration
+	Paid    bool       // at the start of an attempt: the turn whose work it checks has paid
+	Tasks   []string   // at the start of an integration
 }
 
 // These are the kinds of work.
@@ -46,22 +50,65 @@ func (e Event) Ends() Work {
 	return Work{}
 }
 
-func (b AttemptStarted) starts() Work { return Work{Attempt, b.Task, b.Attempt, b.Wave, b.Cap, false} }
-func (b AttemptEnded) ends() Work {
-	return Work{Attempt, b.Task, b.Attempt, 0, b.Result.Cost, b.Charged}
+func (b AttemptStarted) starts() Work {
+	return Work{Kind: Attempt, Task: b.Task, N: b.Attempt, Wave: b.Wave, Cost: b.Cap, Paid: b.Why == WhyChecks}
 }
-func (b CounselStarted) starts() Work     { return Work{Counsel, b.Task, b.Panel, b.Wave, b.Cap, false} }
-func (b CounselEnded) ends() Work         { return Work{Counsel, b.Task, b.Panel, 0, b.Verdict.Cost, false} }
-func (b PrecheckStarted) starts() Work    { return Work{Precheck, b.Task, b.N, 0, b.Cap, false} }
-func (b PrecheckEnded) ends() Work        { return Work{Precheck, b.Task, b.N, 0, b.Challenge.Cost, false} }
+
+func (b AttemptEnded) ends() Work {
+	return Work{Kind: Attempt, Task: b.Task, N: b.Attempt, Cost: b.Result.Cost, Charged: b.Charged}
+}
+
+func (b CounselStarted) starts() Work {
+	return Work{Kind: Counsel, Task: b.Task, N: b.Panel, Wave: b.Wave, Cost: b.Cap}
+}
+
+func (b CounselEnded) ends() Work {
+	return Work{Kind: Counsel, Task: b.Task, N: b.Panel, Cost: b.Verdict.Cost}
+}
+
+func (b PrecheckEnded) ends() Work {
+	return Work{Kind: Precheck, Task: b.Task, N: b.N, Cost: b.Challenge.Cost}
+}
+
+func (b PrecheckStarted) starts() Work {
+	return Work{Kind: Precheck, Task: b.Task, N: b.N, Cost: b.Cap}
+}
 func (b CriteriaStarted) starts() Work    { return Work{Kind: Criteria, N: b.Round, Cost: b.Cap} }
 func (b CriteriaEnded) ends() Work        { return Work{Kind: Criteria, N: b.Round, Cost: b.Cost} }
 func (b ReviewStarted) starts() Work      { return Work{Kind: Review, N: b.N, Cost: b.Cap} }
 func (b ReviewEnded) ends() Work          { return Work{Kind: Review, N: b.N, Cost: b.Review.Cost} }
-func (b IntegrationStarted) starts() Work { return Work{Kind: Integration, N: b.Wave} }
+func (b IntegrationStarted) starts() Work { return Work{Kind: Integration, N: b.Wave, Tasks: b.Tasks} }
 func (b IntegrationEnded) ends() Work     { return Work{Kind: Integration, N: b.Wave} }
 func (DeliveryStarted) starts() Work      { return Work{Kind: Delivery} }
 func (DeliveryEnded) ends() Work          { return Work{Kind: Delivery} }
+
+// Interrupted returns the end of a panel, a pre-check, a verification or a review that was cut off, or nil for the
+// start of other work.
+func Interrupted(start Body, why string, cost budget.USD) Body {
+	if b, ok := start.(interface{ interrupted(string, budget.USD) Body }); ok {
+		return b.interrupted(why, cost)
+	}
+	return nil
+}
+
+func (b CounselStarted) interrupted(why string, cost budget.USD) Body {
+	return CounselEnded{Task: b.Task, Panel: b.Panel, Again: true,
+		Verdict: counsel.Verdict{Unavailable: why, Failure: runner.Interrupted, Cost: cost}}
+}
+
+func (b PrecheckStarted) interrupted(why string, cost budget.USD) Body {
+	return PrecheckEnded{Task: b.Task, Key: b.Key, N: b.N,
+		Challenge: counsel.Challenge{Error: why, Failure: runner.Interrupted, Cost: cost}}
+}
+
+func (b CriteriaStarted) interrupted(why string, cost budget.USD) Body {
+	return CriteriaEnded{Round: b.Round, Wave: b.Wave, Cost: cost, Error: why}
+}
+
+func (b ReviewStarted) interrupted(why string, cost budget.USD) Body {
+	return ReviewEnded{N: b.N, Mode: b.Mode, Wave: b.Wave, Round: b.Round,
+		Review: counsel.Review{Error: why, Failure: runner.Interrupted, Cost: cost}}
+}
 
 // Failed returns the tasks that fail for good with the event, each followed by those that can no longer start.
 func (e Event) Failed() []string {
