@@ -10,6 +10,7 @@ import (
 	"wavex/dag"
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/runner"
 )
 
 // NewState returns the state before the first event.
@@ -307,4 +308,33 @@ func (s *State) Replay(events []event.Event) error {
 		}
 	}
 	return nil
+}
+
+// Learn takes the durations and the costs of tasks from the records of earlier runs. The durations serve as
+// estimates for tasks without one in the plan. A replay learns as well.
+func (s *State) Learn(events []event.Event) {
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case event.RunStarted:
+			clear(s.costs.open)
+		case event.CounselEnded:
+			s.learnCost(b.Task, b.Verdict.Cost, false)
+		case event.AttemptEnded:
+			s.learn(b)
+			s.learnCost(b.Task, b.Result.Cost, b.Result.Outcome == runner.Done)
+		case event.CostCorrected:
+			s.correctCost(b.Task, b.Cost-b.Was)
+		}
+	}
+}
+
+// onStart returns the beginning of a session. That of a further one has the tasks that get another chance.
+func onStart(s *State, start event.Body) event.Body {
+	b, ok := start.(event.RunResumed)
+	if !ok {
+		return start
+	}
+	b.Retried = s.retriedTasks(b.Config)
+	b.Users = s.usersOfRetried(b.Retried)
+	return b
 }

@@ -102,8 +102,8 @@ func (r *running) awaitsCosts(b event.Body) bool {
 	if !r.costs.running && !r.costs.upToDate {
 		r.searchCosts()
 	}
-	if end, ok := b.(event.RunEnded); ok && r.costs.running {
-		r.costs.end = end
+	if end := (event.Event{Body: b}).End(); end != nil && r.costs.running {
+		r.costs.end = *end
 	}
 	return r.costs.running
 }
@@ -112,19 +112,10 @@ func (r *running) awaitsCosts(b event.Body) bool {
 // gets only money to spare, so its absence needs no search. After a stop for want of money no cost is corrected: its
 // advice counts with the costs at that time.
 func needsCosts(s *State, b event.Body) bool {
-	switch b := b.(type) {
-	case event.RunEnded:
-		return s.Stop == nil || !isMoneyStop(s.Stop)
-	case event.Draining:
-		return isMoneyStop(&b.Stop)
-	case event.CounselSkipped:
-		return b.Reason == noMoneyForPanel
+	if e := (event.Event{Body: b}); e.End() == nil {
+		return e.ForMoney()
 	}
-	return false
-}
-
-func isMoneyStop(s *event.Stop) bool {
-	return s.Limit == budget.LimitMoney || s.Limit == budget.LimitWave
+	return !s.Stop.ForMoney()
 }
 
 // onCosts records the corrections of a search that has ended.

@@ -138,13 +138,7 @@ func (l *Loop) Run(ctx context.Context) (event.RunEnded, error) {
 	if err := r.settleUnfinished(ctx); err != nil {
 		return event.RunEnded{}, err
 	}
-	start := l.StartEvent
-	if b, ok := start.(event.RunResumed); ok {
-		b.Retried = r.s.retriedTasks(b.Config)
-		b.Users = r.s.usersOfRetried(b.Retried)
-		start = b
-	}
-	if err := r.commit(start); err != nil {
+	if err := r.commit(onStart(r.s, l.StartEvent)); err != nil {
 		return event.RunEnded{}, err
 	}
 	size, adopted := max(1, r.s.Config.Parallel), r.s.decideAdoptions()
@@ -310,11 +304,11 @@ func (r *running) emit(b event.Body) error {
 	if err := r.Journal.Append(e); err != nil {
 		return err
 	}
-	before := r.s.moneySnapshot()
+	before, wave := r.s.moneySnapshot(), r.s.Wave
 	if err := r.s.apply(e); err != nil {
 		return fmt.Errorf("record %d: %w", e.Seq, err)
 	}
-	if _, ok := b.(event.WaveStarted); ok {
+	if r.s.Wave != wave {
 		r.announcedWave = 0
 	}
 	r.batch = append(r.batch, pendingEvent{e, r.covered(e)})
@@ -365,10 +359,8 @@ func (r *running) syncBatch() error {
 		if !e.covered {
 			r.startWork(e.Event)
 		}
-		if b, ok := e.Body.(event.WaveStarted); ok {
-			r.announcedWave = b.Wave
-		}
 	}
+	r.announcedWave = r.s.Wave
 	r.batch, r.written, r.syncBy = r.batch[:0], 0, time.Time{}
 	if r.s.Stop != nil && r.cancelQuestion != nil {
 		r.cancelQuestion() // nothing more starts, so no agreement is needed
@@ -384,19 +376,20 @@ func (r *running) syncBatch() error {
 // is run again like any interrupted command. An attempt that cannot be undone or that has its own
 // tree needs a durable record first.
 func (r *running) covered(e event.Event) bool {
-	b, ok := e.Body.(event.AttemptStarted)
-	if !ok || b.Attempt > 1 || b.Wave != r.announcedWave || r.s.Config.Isolation == event.Isolated {
+	w := e.Starts()
+	if w.Kind != event.Attempt || w.N > 1 || w.Wave != r.announcedWave || r.s.Config.Isolation == event.Isolated {
 		return false
 	}
-	t := r.planTask(b.Task)
+	t := r.planTask(w.Task)
 	return t.Command != "" && t.Reversibility != "1"
 }
 
 // needsSync reports whether an event must be durable now, because other work waits for it or it
 // concerns money.
 func (r *running) needsSync(e pendingEvent) bool {
-	if b, ok := e.Body.(event.AttemptEnded); ok {
-		return r.planTask(b.Task).Command == "" || b.Stop != nil
+	if w := e.Ends(); w.Kind == event.Attempt {
+		stop, _ := e.Stops()
+		return r.planTask(w.Task).Command == "" || stop != nil
 	}
 	return !e.covered
 }

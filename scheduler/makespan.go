@@ -65,24 +65,24 @@ func (m *simulation) apply(b event.Body) error {
 func (m *simulation) start() error {
 	for m.s.Counts.Completed < len(m.s.Tasks) {
 		body := decideNext(m.s, epoch)
-		switch b := body.(type) {
-		case nil:
+		if body == nil {
 			return nil
-		case event.WaveStarted:
-		case event.CriteriaStarted: // it takes no time
-			if err := m.apply(body); err != nil {
-				return err
-			}
-			body = event.CriteriaEnded{Round: b.Round}
-		case event.AttemptStarted:
-			m.schedule(m.seconds(m.task(b.Task)), b)
-		case event.IntegrationStarted:
-			m.schedule(m.integration, b)
-		default:
-			return fmt.Errorf("the simulation cannot go on after %s: %+v", body.Type(), body)
 		}
+		wave := m.s.Wave
 		if err := m.apply(body); err != nil {
 			return err
+		}
+		switch w := (event.Event{Body: body}).Starts(); {
+		case w.Kind == event.Criteria: // it takes no time
+			if err := m.apply(event.CriteriaEnded{Round: w.N}); err != nil {
+				return err
+			}
+		case w.Kind == event.Attempt:
+			m.schedule(m.seconds(m.task(w.Task)), w, false)
+		case w.Kind == event.Integration:
+			m.schedule(m.integration, w, false)
+		case m.s.Wave == wave: // no wave has started
+			return fmt.Errorf("the simulation cannot go on after %s: %+v", body.Type(), body)
 		}
 	}
 	return nil
@@ -94,8 +94,8 @@ func (m *simulation) task(id string) int {
 }
 
 // schedule adds an ending after so many seconds.
-func (m *simulation) schedule(seconds float64, of event.Body) {
-	e := ending{m.now + seconds, of}
+func (m *simulation) schedule(seconds float64, of event.Work, turned bool) {
+	e := ending{m.now + seconds, of, turned}
 	k, _ := slices.BinarySearchFunc(m.ends, e, ending.compare)
 	m.ends = slices.Insert(m.ends, k, e)
 }
@@ -104,30 +104,22 @@ func (m *simulation) schedule(seconds float64, of event.Body) {
 func (m *simulation) end() error {
 	e := m.ends[0]
 	m.now, m.ends = e.at, m.ends[1:]
-	switch b := e.of.(type) {
-	case event.IntegrationStarted:
-		return m.apply(event.IntegrationEnded{Wave: b.Wave, Completed: b.Tasks})
-	case event.AttemptStarted:
-		if m.checks > 0 {
-			turn := event.TurnEnded{Task: b.Task, Key: b.Key, Attempt: b.Attempt}
-			m.schedule(m.checks, turn)
-			return m.apply(turn)
-		}
-		return m.endAttempt(b.Task)
-	case event.TurnEnded:
-		return m.endAttempt(b.Task)
+	i := m.task(e.of.Task)
+	switch {
+	case e.of.Kind == event.Integration:
+		return m.apply(event.IntegrationEnded{Wave: e.of.N, Completed: e.of.Tasks})
+	case m.checks > 0 && !e.turned:
+		m.schedule(m.checks, e.of, true)
+		return m.apply(event.TurnEnded{Task: e.of.Task, Key: m.s.Tasks[i].Key, Attempt: e.of.N})
 	}
-	return fmt.Errorf("nothing ends %s", e.of.Type())
+	return m.apply(onAttempt(m.s, i, runner.Result{Outcome: runner.Done}, epoch, 0))
 }
 
-func (m *simulation) endAttempt(task string) error {
-	return m.apply(onAttempt(m.s, m.task(task), runner.Result{Outcome: runner.Done}, epoch, 0))
-}
-
-// ending is the time at which the work of an event will end.
+// ending is the time at which work will end, or the turn of an attempt.
 type ending struct {
-	at float64
-	of event.Body
+	at     float64
+	of     event.Work
+	turned bool // the turn has ended
 }
 
 // compare never returns 0: of two at the same time, the one that was scheduled first ends first.

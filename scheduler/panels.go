@@ -18,8 +18,6 @@ const panelCap = budget.Dollar
 // leastPanel is the money for which a panel waits while others hold it: with less its experts may reach their caps.
 const leastPanel = panelCap / 4
 
-const noMoneyForPanel = "no money left for a panel"
-
 // decidePanels returns the start of the first panel that is due and waits for no money, or its skip. wait reports
 // whether panels are due and wait for money.
 func decidePanels(s *State) (body event.Body, wait bool) {
@@ -58,7 +56,7 @@ func decidePanel(s *State, i int) event.Body {
 	ev := event.CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap,
 		Thorough: t.Stuck >= 3}
 	if cap < budget.MinReservation {
-		return event.CounselSkipped{Task: id, Reason: noMoneyForPanel}
+		return event.CounselSkipped{Task: id, Reason: event.NoMoneyForPanel}
 	}
 	if err := s.admits(jobOf(ev)); err != nil {
 		return event.Draining{Stop: s.limitStop(err)}

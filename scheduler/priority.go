@@ -12,24 +12,6 @@ import (
 // This file ranks the tasks that could start. It uses estimates and not limits, and changes only
 // the ranks of the queue.
 
-// Learn takes the durations and the costs of tasks from the records of earlier runs. The durations serve as
-// estimates for tasks without one in the plan. A replay learns as well.
-func (s *State) Learn(events []event.Event) {
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case event.RunStarted:
-			clear(s.costs.open)
-		case event.CounselEnded:
-			s.learnCost(b.Task, b.Verdict.Cost, false)
-		case event.AttemptEnded:
-			s.learn(b)
-			s.learnCost(b.Task, b.Result.Cost, b.Result.Outcome == runner.Done)
-		case event.CostCorrected:
-			s.correctCost(b.Task, b.Cost-b.Was)
-		}
-	}
-}
-
 func (s *State) learn(b event.AttemptEnded) {
 	if b.Result.Outcome == runner.Done && b.Result.Duration > 0 {
 		s.durations[b.Task] = b.Result.Duration

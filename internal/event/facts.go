@@ -110,6 +110,33 @@ func (b ReviewStarted) interrupted(why string, cost budget.USD) Body {
 		Review: counsel.Review{Error: why, Failure: runner.Interrupted, Cost: cost}}
 }
 
+// ForMoney reports whether the event gives up work or a panel for want of money. It may be a mere decision so far.
+func (e Event) ForMoney() bool {
+	b, ok := e.Body.(interface{ forMoney() bool })
+	return ok && b.forMoney()
+}
+
+func (b Draining) forMoney() bool       { return b.Stop.ForMoney() }
+func (b CounselSkipped) forMoney() bool { return b.Reason == NoMoneyForPanel }
+
+// Redact returns an event from which clean has removed the secrets. The signature of a failure quotes its reason, and
+// is made anew.
+func Redact(b Body, clean func(any) any) Body {
+	if end, ok := b.(interface{ signed(func(any) any) Body }); ok {
+		b = end.signed(clean)
+	}
+	return clean(b).(Body)
+}
+
+func (b AttemptEnded) signed(clean func(any) any) Body {
+	was := b.Result
+	b.Result = clean(was).(runner.Result)
+	if r := &b.Result; r.Signature != "" && (r.Reason != was.Reason || r.Detail != was.Detail) {
+		r.Signature = runner.Signature(r.Reason, r.Detail)
+	}
+	return b
+}
+
 // Failed returns the tasks that fail for good with the event, each followed by those that can no longer start.
 func (e Event) Failed() []string {
 	if b, ok := e.Body.(interface{ failed() []string }); ok {

@@ -30,8 +30,11 @@ type CounselEnded struct {
 // CounselSkipped says why a stuck task is retried without a panel.
 type CounselSkipped struct {
 	Task   string `json:"task"`
-	Reason string `json:"reason"` // "counsel is off", "no money left for a panel"
+	Reason string `json:"reason"` // "counsel is off", NoMoneyForPanel
 }
+
+// NoMoneyForPanel is CounselSkipped.Reason without money for a panel.
+const NoMoneyForPanel = "no money left for a panel"
 
 // PrecheckStarted begins the challenge of a task. Nothing else starts meanwhile.
 type PrecheckStarted struct {

@@ -3,6 +3,8 @@ package event
 import (
 	"cmp"
 	"time"
+
+	"wavex/budget"
 )
 
 // Stop is a decision to start nothing more. NewStop, Partial, Trip and Interrupt make one.
@@ -49,6 +51,11 @@ func Trip(b Breaker, reason, advice string) *Stop {
 // Interrupt returns the stop after a signal. code is its exit code; 0: that of SIGINT.
 func Interrupt(by string, code ExitCode) *Stop {
 	return &Stop{Status: RunInterrupted, ExitCode: cmp.Or(code, exitCode(RunInterrupted, "")), Reason: "stopped by " + by}
+}
+
+// ForMoney reports whether a limit of money stops the run. s may be nil.
+func (s *Stop) ForMoney() bool {
+	return s != nil && (s.Limit == budget.LimitMoney || s.Limit == budget.LimitWave)
 }
 
 // AtLimit reports whether the run is paused at one of its limits, which a resume can raise.

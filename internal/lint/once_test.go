@@ -56,7 +56,7 @@ var once = []struct {
 		"internal/safefile/safefile.go": "of a file",
 	}},
 	{"the costs of attempts from their events", `case event\.AttemptEnded:\n(.*\n){0,5}?.*\.Cost\b`, map[string]string{
-		"scheduler/priority.go": "it learns from runs of other plans, as apply does from the own one",
+		"scheduler/apply.go": "it learns from runs of other plans, as apply does from the own one",
 	}},
 	// A channel called wake, or any that holds one signal, is part of a hand-written async.Worker.
 	{"the wakeup of a goroutine", `\b\w*[wW]ake\w*\b.*\bchan struct\{\}|make\(chan struct\{\}, 1\)`, map[string]string{

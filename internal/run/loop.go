@@ -52,7 +52,7 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 		Recover: r.recovery, LateCosts: lateCosts,
 		Panel: p.reviews.Panel(), Case: p.reviews.PreparePanel,
 		Review: p.reviews.PrepareReview, Verify: p.reviews.PrepareVerification, Precheck: p.reviews.PreparePrecheck,
-		Redact: r.redactEvent,
+		Redact: func(b event.Body) event.Body { return event.Redact(b, r.opts.Redactor.Value) },
 		Now:    time.Now, Jitter: rand.Float64,
 		// One more than the number of processors keeps them busy during the fsyncs of the journal.
 		BatchAbove: runtime.GOMAXPROCS(0) + 1, BatchDelay: 2 * time.Millisecond, SyncDelay: 10 * time.Millisecond,

@@ -182,19 +182,6 @@ func (k restoreWarner) warnIfRestored(write func() error) error {
 	return err
 }
 
-// redactEvent removes the secrets from an event before it is used.
-func (r *Session) redactEvent(b event.Body) event.Body {
-	out := r.opts.Redactor.Value(b).(event.Body)
-	was, _ := b.(event.AttemptEnded)
-	e, ended := out.(event.AttemptEnded)
-	if ended && e.Result.Signature != "" && (e.Result.Reason != was.Result.Reason ||
-		e.Result.Detail != was.Result.Detail) {
-		e.Result.Signature = runner.Signature(e.Result.Reason, e.Result.Detail) // it quotes the reason
-		return e
-	}
-	return out
-}
-
 // observe shows a sign of life. It removes secrets, since the text may quote a command.
 func (r *Session) observe(o runner.Observation) {
 	o.Text = r.opts.Redactor.String(o.Text)

@@ -172,17 +172,17 @@ func TestSecretsStayOut(t *testing.T) {
 // redacted as well.
 func TestRedactSignature(t *testing.T) {
 	t.Parallel()
-	r := &Session{opts: Options{Redactor: secret.New([]string{"API_KEY=A-very-SECRET-value-4"})}}
+	clean := secret.New([]string{"API_KEY=A-very-SECRET-value-4"}).Value
 	res := runner.Result{Outcome: runner.Wrong, Reason: "a hook says A-very-SECRET-value-4", Detail: "error: line 3"}
 	res.Signature = runner.Signature(res.Reason, res.Detail)
-	got := r.redactEvent(event.AttemptEnded{Task: "a", Result: res}).(event.AttemptEnded)
+	got := event.Redact(event.AttemptEnded{Task: "a", Result: res}, clean).(event.AttemptEnded)
 	want := runner.Signature("a hook says [redacted: API_KEY]", "error: line 3")
 	if got.Result.Signature != want || !strings.HasPrefix(want, "a hook says [redacted: API_KEY] #") {
 		t.Errorf("%q, want %q", got.Result.Signature, want)
 	}
 	res.Reason, res.Signature = "no secret", "mine"
-	if got := r.redactEvent(event.AttemptEnded{Task: "a",
-		Result: res}).(event.AttemptEnded); got.Result.Signature != "mine" {
+	got = event.Redact(event.AttemptEnded{Task: "a", Result: res}, clean).(event.AttemptEnded)
+	if got.Result.Signature != "mine" {
 		t.Errorf("%q", got.Result.Signature)
 	}
 }

@@ -40,7 +40,7 @@ func (a *Appender) Append(warn io.Writer, bodies ...func() event.Body) error {
 	}
 	secrets := secret.New(os.Environ())
 	for _, body := range bodies {
-		e := event.Event{Seq: a.State.Seq + 1, Time: time.Now().UTC(), Body: secrets.Value(body()).(event.Body)}
+		e := event.Event{Seq: a.State.Seq + 1, Time: time.Now().UTC(), Body: event.Redact(body(), secrets.Value)}
 		if err := errors.Join(to.Append(e), a.State.Replay([]event.Event{e})); err != nil {
 			return err
 		}
