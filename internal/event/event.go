@@ -63,27 +63,6 @@ var typesByName = sync.OnceValue(func() map[string]reflect.Type {
 	return types
 })
 
-// RunID returns the id of the run or request that the event begins or continues, or "".
-func (e Event) RunID() string {
-	if b, ok := e.Body.(interface{ runID() string }); ok {
-		return b.runID()
-	}
-	return ""
-}
-
-func (b RunStarted) runID() string    { return b.Config.Run }
-func (b RunResumed) runID() string    { return b.Config.Run }
-func (b RequestOpened) runID() string { return b.Run }
-
-// Reopens reports whether the event lets a run go on that has ended: a person has added tasks, or undone their work.
-func (e Event) Reopens() bool {
-	_, ok := e.Body.(interface{ reopens() })
-	return ok
-}
-
-func (TasksAdded) reopens() {}
-func (RolledBack) reopens() {}
-
 // Version is the version of the event format, in the journal and on stdout.
 const Version = 1
 

@@ -11,6 +11,74 @@ import (
 	"wavex/runner"
 )
 
+// The facts, as the bodies of events have them.
+type (
+	beginner interface{ beginning() *Beginning }
+	opener   interface{ runID() string }
+	finisher interface{ end() *RunEnded }
+	reopener interface{ reopens() bool }
+	starter  interface{ starts() Work }
+	ender    interface{ ends() Work }
+	spender  interface{ forMoney() bool }
+	failer   interface{ failed() []string }
+)
+
+// fact returns a fact of an event, or the zero value if the event does not have it.
+func fact[B, F any](e Event, of func(B) F) (f F) {
+	if b, ok := e.Body.(B); ok {
+		f = of(b)
+	}
+	return f
+}
+
+// Beginning is the beginning of a session of a run, the first one or a further one.
+type Beginning struct {
+	Resumed             bool
+	Config              Config
+	Plan, Digest, Owner string
+	Name, Wavex         string // of the first session
+	Tasks, Waves        int
+	Origin              *Origin // of the first session
+	Edit                *Edit   // of a further session
+}
+
+// Beginning returns the beginning of the session that the event begins, or nil.
+func (e Event) Beginning() *Beginning { return fact(e, beginner.beginning) }
+
+func (b RunStarted) beginning() *Beginning {
+	return &Beginning{Config: b.Config, Plan: b.Plan, Digest: b.Digest, Owner: b.Owner, Name: b.Name, Wavex: b.Wavex,
+		Tasks: b.Tasks, Waves: b.Waves, Origin: b.Origin}
+}
+
+func (b RunResumed) beginning() *Beginning {
+	return &Beginning{Resumed: true, Config: b.Config, Plan: b.Plan, Digest: b.Digest, Owner: b.Owner, Tasks: b.Tasks,
+		Waves: b.Waves, Edit: b.Edit}
+}
+
+// Begins reports whether the event begins a run.
+func (e Event) Begins() bool {
+	b := e.Beginning()
+	return b != nil && !b.Resumed
+}
+
+// RunID returns the id of the run or request that the event begins or continues, or "".
+func (e Event) RunID() string { return fact(e, opener.runID) }
+
+func (b RunStarted) runID() string    { return b.Config.Run }
+func (b RunResumed) runID() string    { return b.Config.Run }
+func (b RequestOpened) runID() string { return b.Run }
+
+// End returns the end of the session that the event ends, or nil.
+func (e Event) End() *RunEnded { return fact(e, finisher.end) }
+
+func (b RunEnded) end() *RunEnded { return &b }
+
+// Reopens reports whether the event lets a run go on that has ended: a person has added tasks, or undone their work.
+func (e Event) Reopens() bool { return fact(e, reopener.reopens) }
+
+func (TasksAdded) reopens() bool { return true }
+func (RolledBack) reopens() bool { return true }
+
 // Work is one piece of work of a run, at its start or at its end.
 type Work struct {
 	Kind    string     // one of the kinds below; "": the event starts or ends no work
@@ -35,20 +103,10 @@ const (
 )
 
 // Starts returns the work that the event starts.
-func (e Event) Starts() Work {
-	if b, ok := e.Body.(interface{ starts() Work }); ok {
-		return b.starts()
-	}
-	return Work{}
-}
+func (e Event) Starts() Work { return fact(e, starter.starts) }
 
 // Ends returns the work that the event ends.
-func (e Event) Ends() Work {
-	if b, ok := e.Body.(interface{ ends() Work }); ok {
-		return b.ends()
-	}
-	return Work{}
-}
+func (e Event) Ends() Work { return fact(e, ender.ends) }
 
 func (b AttemptStarted) starts() Work {
 	return Work{Kind: Attempt, Task: b.Task, N: b.Attempt, Wave: b.Wave, Cost: b.Cap, Paid: b.Why == WhyChecks}
@@ -111,10 +169,7 @@ func (b ReviewStarted) interrupted(why string, cost budget.USD) Body {
 }
 
 // ForMoney reports whether the event gives up work or a panel for want of money. It may be a mere decision so far.
-func (e Event) ForMoney() bool {
-	b, ok := e.Body.(interface{ forMoney() bool })
-	return ok && b.forMoney()
-}
+func (e Event) ForMoney() bool { return fact(e, spender.forMoney) }
 
 func (b Draining) forMoney() bool       { return b.Stop.ForMoney() }
 func (b CounselSkipped) forMoney() bool { return b.Reason == NoMoneyForPanel }
@@ -138,12 +193,7 @@ func (b AttemptEnded) signed(clean func(any) any) Body {
 }
 
 // Failed returns the tasks that fail for good with the event, each followed by those that can no longer start.
-func (e Event) Failed() []string {
-	if b, ok := e.Body.(interface{ failed() []string }); ok {
-		return b.failed()
-	}
-	return nil
-}
+func (e Event) Failed() []string { return fact(e, failer.failed) }
 
 func (b AttemptEnded) failed() []string {
 	if b.Status != Failed {

@@ -47,51 +47,6 @@ type RunResumed struct {
 	Users []string `json:"users,omitzero"`
 }
 
-// Beginning is the beginning of a session of a run, the first one or a further one.
-type Beginning struct {
-	Resumed             bool
-	Config              Config
-	Plan, Digest, Owner string
-	Name, Wavex         string // of the first session
-	Tasks, Waves        int
-	Origin              *Origin // of the first session
-	Edit                *Edit   // of a further session
-}
-
-// Beginning returns the beginning of the session that the event begins, or nil.
-func (e Event) Beginning() *Beginning {
-	if b, ok := e.Body.(interface{ beginning() *Beginning }); ok {
-		return b.beginning()
-	}
-	return nil
-}
-
-func (b RunStarted) beginning() *Beginning {
-	return &Beginning{Config: b.Config, Plan: b.Plan, Digest: b.Digest, Owner: b.Owner, Name: b.Name, Wavex: b.Wavex,
-		Tasks: b.Tasks, Waves: b.Waves, Origin: b.Origin}
-}
-
-func (b RunResumed) beginning() *Beginning {
-	return &Beginning{Resumed: true, Config: b.Config, Plan: b.Plan, Digest: b.Digest, Owner: b.Owner, Tasks: b.Tasks,
-		Waves: b.Waves, Edit: b.Edit}
-}
-
-// Begins reports whether the event begins a run.
-func (e Event) Begins() bool {
-	b := e.Beginning()
-	return b != nil && !b.Resumed
-}
-
-// End returns the end of the session that the event ends, or nil.
-func (e Event) End() *RunEnded {
-	if b, ok := e.Body.(interface{ end() *RunEnded }); ok {
-		return b.end()
-	}
-	return nil
-}
-
-func (b RunEnded) end() *RunEnded { return &b }
-
 // Origin describes the request that a run's plan comes from.
 type Origin struct {
 	Request       string     `json:"request"`

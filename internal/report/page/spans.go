@@ -66,64 +66,61 @@ func (r *Run) addSpans(s *scheduler.State, events []event.Event, now time.Time, 
 
 func (w *spanBuilder) event(e event.Event) {
 	at := unixMilli(e.Time)
+	if b := e.Beginning(); b != nil {
+		if b.Resumed {
+			w.closeAll(w.last) // it may have been cut off
+		} else {
+			w.Wavex = textfmt.Line(b.Wavex)
+		}
+		w.session(at, b.Config)
+	}
+	begun, ended := e.Starts(), e.Ends()
+	p := &Span{} // the span that begins or ends
+	switch {
+	case begun.Kind == event.Precheck:
+	case begun.Kind != "":
+		if begun.Kind == event.Attempt {
+			w.close("wait", begun.Task, at)
+		}
+		p = w.open(Span{Kind: begun.Kind, From: at, Number: begun.N}, begun.Task)
+	case ended.Kind != "":
+		p = w.close(ended.Kind, ended.Task, at)
+		p.Outcome, p.Cost = "done", int64(ended.Cost)
+	case e.End() != nil:
+		w.closeAll(at)
+	}
 	switch b := e.Body.(type) {
-	case event.RunStarted:
-		w.Wavex = textfmt.Line(b.Wavex)
-		w.session(at, b.Config)
-	case event.RunResumed:
-		w.closeAll(w.last) // it may have been cut off
-		w.session(at, b.Config)
 	case event.AttemptStarted:
-		w.close("wait", b.Task, at)
-		w.open(Span{Kind: "attempt", From: at, Number: b.Attempt, Text: b.Why}, b.Task)
+		p.Text = b.Why
 	case event.AttemptEnded:
-		w.attempt(b, at)
+		w.attempt(b, p, at)
 	case event.CostCorrected:
 		w.corrected(b, at)
-	case event.CounselStarted:
-		w.open(Span{Kind: "counsel", From: at, Number: b.Panel}, b.Task)
 	case event.CounselEnded:
-		if p := w.close("counsel", b.Task, at); p != nil {
-			p.Cost, p.Outcome, p.Text = int64(b.Verdict.Cost), "done", textfmt.Fit(textfmt.FirstLine(b.Verdict.Fix), 200, false)
-			if b.Verdict.Unavailable != "" {
-				p.Outcome, p.Text = "unavailable", textfmt.Fit(b.Verdict.Unavailable, 200, false)
-			}
+		p.Text = textfmt.Fit(textfmt.FirstLine(b.Verdict.Fix), 200, false)
+		if b.Verdict.Unavailable != "" {
+			p.Outcome, p.Text = "unavailable", textfmt.Fit(b.Verdict.Unavailable, 200, false)
 		}
 	case event.CounselSkipped:
 		w.note(at, "info", b.Task, "retry without counsel: "+b.Reason)
 	case event.IntegrationStarted:
-		w.open(Span{Kind: "integration", From: at, Number: b.Wave, Text: report.Plural(len(b.Tasks), "task", "tasks")}, "")
+		p.Text = report.Plural(len(b.Tasks), "task", "tasks")
 	case event.IntegrationEnded:
-		w.integration(b, at)
-	case event.DeliveryStarted:
-		w.open(Span{Kind: "delivery", From: at}, "")
+		w.integration(b, p, at)
 	case event.DeliveryEnded:
-		if p := w.close("delivery", "", at); p != nil {
-			p.Outcome, p.Text = "done", textfmt.Line(b.How+" "+b.Ref)
-		}
+		p.Text = textfmt.Line(b.How + " " + b.Ref)
 		text := "delivered: " + b.How + " " + b.Ref
 		if b.Command != "" {
 			text += "; take the work over with: " + b.Command
 		}
 		w.note(at, "info", "", text)
-	case event.CriteriaStarted:
-		w.open(Span{Kind: "criteria", From: at, Number: b.Round}, "")
 	case event.CriteriaEnded:
-		if p := w.close("criteria", "", at); p != nil {
-			p.Outcome, p.Cost, p.Text = "done", int64(b.Cost), textfmt.Line(b.Error)
-		}
-		if u := b.UpToDate; u != nil {
-			w.upToDate(at, *u)
-		}
-		if r := b.Rechecked; r != nil {
-			for _, g := range r.Regressions {
-				w.note(at, "warning", g.Tasks[0], g.String())
-			}
-		}
+		p.Text = textfmt.Line(b.Error)
+		w.criteria(b, at)
 	case event.ReviewStarted:
-		w.open(Span{Kind: "review", From: at, Number: b.N, Text: string(b.Mode)}, "")
+		p.Text = string(b.Mode)
 	case event.ReviewEnded:
-		w.review(b, at)
+		endReview(b, p)
 	case event.ReviewSkipped:
 		w.note(at, "info", "", "no "+string(b.Mode)+" review: "+b.Reason)
 	case event.TasksAdded:
@@ -136,12 +133,23 @@ func (w *spanBuilder) event(e event.Event) {
 		if !b.Passed {
 			w.note(at, "stop", "", "the gate refuses: "+strings.Join(b.Reasons, "; "))
 		}
-	case event.Draining:
-		w.stop(at, "", &b.Stop)
 	case event.Notice:
 		w.note(at, b.Level, b.Task, b.Text)
-	case event.RunEnded:
-		w.closeAll(at)
+	}
+	if stop, _ := e.Stops(); stop != nil {
+		w.note(at, "stop", ended.Task, "stopping: "+stop.Reason)
+	}
+}
+
+// criteria notes the results of a verification that no span shows.
+func (w *spanBuilder) criteria(b event.CriteriaEnded, at int64) {
+	if u := b.UpToDate; u != nil {
+		w.upToDate(at, *u)
+	}
+	if r := b.Rechecked; r != nil {
+		for _, g := range r.Regressions {
+			w.note(at, "warning", g.Tasks[0], g.String())
+		}
 	}
 }
 
@@ -156,19 +164,16 @@ func (w *spanBuilder) session(at int64, c event.Config) {
 	}
 }
 
-func (w *spanBuilder) attempt(b event.AttemptEnded, at int64) {
-	if p := w.close("attempt", b.Task, at); p != nil {
-		p.Outcome, p.Cost, p.Text = string(b.Result.Outcome), int64(b.Result.Cost), textfmt.Fit(b.Result.Reason, 200, false)
-	}
+func (w *spanBuilder) attempt(b event.AttemptEnded, p *Span, at int64) {
+	outcome := string(b.Result.Outcome)
+	p.Outcome, p.Text = outcome, textfmt.Fit(b.Result.Reason, 200, false)
 	if !b.NotBefore.IsZero() {
-		w.open(Span{Kind: "wait", From: at, Text: "backoff after " + string(b.Result.Outcome)}, b.Task)
+		w.open(Span{Kind: "wait", From: at, Text: "backoff after " + outcome}, b.Task)
 	}
 	if !b.PauseUntil.IsZero() {
 		w.Spans = append(w.Spans, Span{Kind: "wait", Task: -1, From: at, To: unixMilli(b.PauseUntil),
-			Text: "nothing starts: " +
-				string(b.Result.Outcome)})
+			Text: "nothing starts: " + outcome})
 	}
-	w.stop(at, b.Task, b.Stop)
 }
 
 // corrected changes the cost of the span of an attempt.
@@ -183,16 +188,13 @@ func (w *spanBuilder) corrected(b event.CostCorrected, at int64) {
 		b.Was.Spent()))
 }
 
-func (w *spanBuilder) review(b event.ReviewEnded, at int64) {
-	if p := w.close("review", "", at); p != nil {
-		p.Cost, p.Outcome = int64(b.Review.Cost), "done"
-		p.Text = fmt.Sprintf("%s, %s", b.Mode, report.Plural(len(b.Review.Findings), "finding", "findings"))
-		switch {
-		case b.Review.Error != "":
-			p.Outcome, p.Text = "broken", string(b.Mode)+", "+textfmt.Fit(b.Review.Error, 200, false)
-		case !b.Passed && b.Blockers > 0:
-			p.Outcome = "wrong"
-		}
+func endReview(b event.ReviewEnded, p *Span) {
+	p.Text = fmt.Sprintf("%s, %s", b.Mode, report.Plural(len(b.Review.Findings), "finding", "findings"))
+	switch {
+	case b.Review.Error != "":
+		p.Outcome, p.Text = "broken", string(b.Mode)+", "+textfmt.Fit(b.Review.Error, 200, false)
+	case !b.Passed && b.Blockers > 0:
+		p.Outcome = "wrong"
 	}
 }
 
@@ -207,37 +209,36 @@ func (w *spanBuilder) upToDate(at int64, u event.UpToDate) {
 	}
 }
 
-func (w *spanBuilder) integration(b event.IntegrationEnded, at int64) {
-	if p := w.close("integration", "", at); p != nil {
-		p.Outcome, p.Text = "done", fmt.Sprintf("%d integrated", len(b.Completed))
-		if len(b.Reopened) > 0 {
-			p.Outcome, p.Text = "wrong", fmt.Sprintf("%d integrated, %d sent back", len(b.Completed), len(b.Reopened))
-		}
+func (w *spanBuilder) integration(b event.IntegrationEnded, p *Span, at int64) {
+	p.Text = fmt.Sprintf("%d integrated", len(b.Completed))
+	if len(b.Reopened) > 0 {
+		p.Outcome, p.Text = "wrong", fmt.Sprintf("%d integrated, %d sent back", len(b.Completed), len(b.Reopened))
 	}
 	for _, r := range b.Reopened {
 		w.note(at, "warning", r.Task, "sent back ("+r.Kind+"): "+r.Result.Reason)
 	}
-	w.stop(at, "", b.Stop)
 }
 
-func (w *spanBuilder) open(p Span, task string) {
+// open adds an open span and returns it, until the next call. It adds none for a task that is no longer in the plan.
+func (w *spanBuilder) open(p Span, task string) *Span {
 	p.Task = -1
 	if task != "" {
 		i, ok := w.s.Index(task)
 		if !ok {
-			return // no longer in the plan
+			return &p
 		}
 		p.Task = i
 	}
 	w.index[p.Kind+"/"+task] = len(w.Spans)
 	w.Spans = append(w.Spans, p)
+	return &w.Spans[len(w.Spans)-1]
 }
 
-// close ends an open span and returns it. It returns nil if there is none.
+// close ends an open span and returns it, until the next call of open. Without one it returns an empty one.
 func (w *spanBuilder) close(kind, task string, at int64) *Span {
 	i, ok := w.index[kind+"/"+task]
 	if !ok {
-		return nil
+		return &Span{}
 	}
 	delete(w.index, kind+"/"+task)
 	w.Spans[i].To = max(at, w.Spans[i].From)
@@ -260,12 +261,6 @@ func (w *spanBuilder) spend(at int64, always bool) {
 	spent, n := int64(w.meter.Ledger.Spent()), len(w.Spending)
 	if always || n > 0 && w.Spending[n-1][1] != spent {
 		w.Spending = append(w.Spending, [2]int64{at, spent})
-	}
-}
-
-func (w *spanBuilder) stop(at int64, task string, st *event.Stop) {
-	if st != nil {
-		w.note(at, "stop", task, "stopping: "+st.Reason)
 	}
 }
 
