@@ -55,7 +55,7 @@ func TestFirstAttemptIsOverBetweenTwoReads(t *testing.T) {
 	s := reporttest.CompleteRun(t, nil)
 	var out strings.Builder
 	l := &attemptLog{task: "T-001", out: bufio.NewWriter(&out),
-		f: follower{Follower: &runlog.Follower{State: s.S, Events: s.Events}}}
+		f: follower{Follower: &runlog.Follower{History: runlog.History{State: s.S, Events: s.Events}}}}
 	testrepo.Must(t, l.showAttempts(t.Context(), 0, logsOptions{follow: true}))
 	if text := out.String(); !strings.HasPrefix(text, "== T-001, attempt 1, ") || !strings.Contains(text, "\n== done ") {
 		t.Errorf("it shows %q", text)
@@ -83,7 +83,7 @@ func TestWatchOfARemovedRun(t *testing.T) {
 	dir := t.TempDir()
 	p := testrepo.Plan(t, dir, `{"tasks":[{"id":"a","command":"true"}]}`)
 	var out strings.Builder
-	f := follower{Follower: &runlog.Follower{State: scheduler.NewState(p)}, loop: loop.In(dir)}
+	f := follower{Follower: &runlog.Follower{History: runlog.History{State: scheduler.NewState(p), Loop: loop.In(dir)}}}
 	testrepo.Must(t, f.showUntilEnd(t.Context(), Stdio{Out: &out}, ui.Plain(&out, ui.Options{}), nil))
 	if out.String() != removedLine+"\n" {
 		t.Errorf("it says %q", out.String())

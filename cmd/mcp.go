@@ -242,7 +242,7 @@ func answerQuestion(_ context.Context, c *toolCall, in answerInput) error {
 
 // questions returns the directory of the run's questions.
 func (f follower) questions() question.Dir {
-	return question.Dir(f.loop.Run(f.State.Config.Run, loop.Questions))
+	return question.Dir(f.Loop.Run(f.State.Config.Run, loop.Questions))
 }
 
 // openQuestions returns the questions that can be answered.

@@ -17,7 +17,6 @@ import (
 
 	"wavex/internal/async"
 	"wavex/internal/event"
-	"wavex/internal/loop"
 	"wavex/internal/report"
 	"wavex/internal/report/page"
 	"wavex/internal/runlog"
@@ -143,7 +142,7 @@ func (f follower) showUntilEnd(ctx context.Context, std Stdio, v ui.View, activi
 	err := v.Close()
 	if err == nil && f.State.Ended == nil {
 		last := cutOffLine
-		if !hasJournal(filepath.Dir(string(f.loop))) {
+		if !hasJournal(filepath.Dir(string(f.Loop))) {
 			last = removedLine
 		}
 		_, err = fmt.Fprintln(std.Out, last)
@@ -158,7 +157,7 @@ func (f follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
 		return usererr.Blocked(err)
 	}
 	if !isChild() { // an agent must not answer the questions about its own calls
-		f.control = &pageControl{loop: f.loop}
+		f.control = &pageControl{loop: f.Loop}
 		srv.Control = f.control
 	}
 	if err := f.publishSnapshot(srv, time.Now()); err != nil {
@@ -202,7 +201,6 @@ func (f follower) publishSnapshot(srv *web.Server, now time.Time) error {
 // follower follows a run and shows it.
 type follower struct {
 	*runlog.Follower
-	loop    loop.Dir
 	control *pageControl // of the page; nil: it is only read
 }
 
@@ -214,7 +212,7 @@ func follow(args []string, std Stdio) (follower, error) {
 		return follower{}, err
 	}
 	std.tellPlace(filepath.Dir(string(in)))
-	f := follower{Follower: runlog.Follow(in, path), loop: in}
+	f := follower{Follower: runlog.Follow(in, path)}
 	if _, err := f.Poll(nil); err != nil {
 		return f, err
 	}

@@ -17,20 +17,17 @@ import (
 // Follower follows a run of another wavex by reading its journal as it grows. It changes nothing.
 // It must be used from one goroutine.
 type Follower struct {
-	Events []event.Event
-	State  *scheduler.State // nil: there is no run yet
-	Alive  bool             // a process works on it
+	History // without a run yet, its State is nil
 
-	dir      loop.Dir // the .loop directory
-	planPath string   // the plan that the user named, or ""
+	planPath string // the plan that the user named, or ""
 	log      *journal.Follower
-	recorded int // number of events of the journal; the rest of Events is not on record (see settle)
+	recorded int // number of events of the journal; the rest of Events is not on record (see Settle)
 }
 
 // Follow returns a Follower of the runs in a .loop directory. plan is the plan that the user named;
 // "" stands for the one that a run was started with.
 func Follow(dir loop.Dir, planPath string) *Follower {
-	return &Follower{dir: dir, planPath: planPath, log: journal.Follow(dir.Path(loop.Journal))}
+	return &Follower{History: History{Loop: dir}, planPath: planPath, log: journal.Follow(dir.Path(loop.Journal))}
 }
 
 // Poll reads the new records, updates the state, and calls show with each event that came while the
@@ -64,7 +61,7 @@ func (f *Follower) Poll(show func(event.Event, *scheduler.State)) (changed bool,
 	was := f.Alive
 	f.checkAlive(len(events) > 0)
 	if f.State != nil && f.State.Ended == nil && !f.Alive && f.recorded == len(f.Events) {
-		f.Events, wrong = settle(f.State, f.Events, f.dir)
+		wrong = f.Settle()
 		err = cmp.Or(err, wrong)
 	}
 	return replaced || len(events) > 0 || was != f.Alive, err
@@ -87,7 +84,7 @@ func (f *Follower) checkAlive(grew bool) {
 	case f.State == nil || f.State.Ended != nil:
 		f.Alive = false
 	case f.Alive || grew:
-		f.Alive = journal.Locked(f.dir)
+		f.Alive = journal.Locked(f.Loop)
 	}
 }
 
@@ -105,12 +102,11 @@ func (f *Follower) apply(e event.Event) error {
 
 // replayPlan makes the state anew, with the outline of the plan in .loop or with the plan's file.
 func (f *Follower) replayPlan(r *Run) error {
-	p, err := r.displayPlan(f.dir, cmp.Or(f.planPath, r.Plan))
+	p, err := r.In(f.Loop).displayPlan(f.Loop, f.planPath)
 	if err != nil {
 		return err
 	}
-	f.State = scheduler.NewState(p)
-	return f.State.Replay(f.Events)
+	return f.replay(p)
 }
 
 // Running returns the activities under way, in order of their start, with their last sign of life.
@@ -137,16 +133,8 @@ func (f *Follower) Running() []event.Activity {
 
 // WaitsForQuiet reports whether the checks of an attempt wait for a quiet directory.
 func WaitsForQuiet(files fs.FS, task string, attempt int) bool {
-	if files == nil {
-		return false
-	}
 	_, err := fs.Stat(files, path.Join(task, loop.Attempt(attempt), loop.WaitingFile))
 	return err == nil
-}
-
-// Files returns the files of the run's attempts, by task, as History.Files does; there may be none.
-func (f *Follower) Files() fs.FS {
-	return Files(f.dir, f.State.Config.Run)
 }
 
 // lastActivity returns the last action of an agent, from the end of its stream, and the time when the

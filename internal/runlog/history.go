@@ -82,14 +82,17 @@ type History struct {
 	Later  bool          // another run follows in the journal
 }
 
-// Files returns the folder of the run's tasks, with the files of their attempts, or nil if there is
-// none. It follows no link out of the folder, and does not open a named pipe.
-func (p *History) Files() fs.FS {
-	dir := p.Loop.Run(p.State.Config.Run, loop.Tasks)
-	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-		return nil
+// Files returns the files of the run's attempts, by task. There may be none.
+func (p *History) Files() fs.FS { return Files(p.Loop, p.State.Config.Run) }
+
+// replay makes the state anew from the events, with a plan.
+func (p *History) replay(of *plan.Plan) error {
+	p.State = scheduler.NewState(of)
+	if err := p.State.Replay(p.Events); err != nil {
+		return err
 	}
-	return Files(p.Loop, p.State.Config.Run)
+	p.State.Config.Dir, p.State.Config.Loop = filepath.Dir(string(p.Loop)), p.Loop // the project may have moved since
+	return nil
 }
 
 // Load reads the run with an id, or with "" the last one, from a .loop directory, with the current
@@ -114,12 +117,10 @@ func load(dir loop.Dir, id string, planOf func(*Run) (*plan.Plan, error)) (*Hist
 	if err != nil {
 		return nil, err
 	}
-	h.State = scheduler.NewState(p)
-	if err := h.State.Replay(h.Events); err != nil {
+	h.Alive = !h.Later && journal.Locked(dir)
+	if err := h.replay(p); err != nil {
 		return nil, err
 	}
-	h.State.Config.Dir, h.State.Config.Loop = filepath.Dir(string(dir)), dir // the project may have moved since
-	h.Alive = !h.Later && journal.Locked(dir)
 	return h, nil
 }
 

@@ -111,9 +111,6 @@ func TestFiles(t *testing.T) {
 	_, folder := project(t, started("r-1"))
 	p, err := Load(folder, "", "")
 	testrepo.Must(t, err)
-	if p.Files() != nil {
-		t.Error("there are no files, and a folder of them")
-	}
 	tasks, outside := folder.Run("r-1", loop.Tasks), t.TempDir()
 	testrepo.Files{"a/attempt-1/prompt.md": "do it", "a/attempt-1/other": "x"}.Write(t, tasks)
 	testrepo.Files{"id_rsa": "private"}.Write(t, outside)

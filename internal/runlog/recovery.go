@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"wavex/budget"
 	"wavex/internal/claude"
@@ -109,24 +110,6 @@ func loadPrices(path string) budget.Prices {
 	return p
 }
 
-// settle adds the cost of unfinished work to state and events of a run that was cut off. The
-// journal is not changed.
-func settle(s *scheduler.State, events []event.Event, dir loop.Dir) ([]event.Event, error) {
-	if len(events) == 0 || s.Ended != nil {
-		return events, nil
-	}
-	last := events[len(events)-1].Time
-	events = events[:len(events):len(events)]
-	for _, b := range UnfinishedEnds(s, dir) {
-		e := event.Event{Seq: s.Seq + 1, Time: last, Body: b}
-		if err := s.Replay([]event.Event{e}); err != nil {
-			return events, err
-		}
-		events = append(events, e)
-	}
-	return events, nil
-}
-
 // ReadSettled returns the events of all runs in a .loop directory, and whether a process works on the last
 // one. If the last run was cut off, its events include the cost of unfinished work.
 func ReadSettled(dir loop.Dir) (events []event.Event, alive bool, err error) {
@@ -146,19 +129,27 @@ func ReadSettled(dir loop.Dir) (events []event.Event, alive bool, err error) {
 // Settled returns a run that was cut off, with the cost of unfinished work. events are those of its journal, and p is
 // its plan.
 func Settled(p *plan.Plan, events []event.Event, dir loop.Dir) (*History, error) {
-	s := scheduler.NewState(p)
-	if err := s.Replay(events); err != nil {
+	h := &History{Loop: dir, Events: events}
+	if err := h.replay(p); err != nil {
 		return nil, err
 	}
-	h := &History{Loop: dir, State: s, Events: events}
 	return h, h.Settle()
 }
 
-// Settle adds the cost of unfinished work to a run that was cut off, for commands that show it. A
+// Settle adds the cost of unfinished work to state and events of a run that was cut off, for commands that show it. A
 // command that adds to the journal must not call it.
-func (p *History) Settle() (err error) {
-	if !p.Alive {
-		p.Events, err = settle(p.State, p.Events, p.Loop)
+func (p *History) Settle() error {
+	if p.Alive || len(p.Events) == 0 || p.State.Ended != nil {
+		return nil
 	}
-	return err
+	last := p.Events[len(p.Events)-1].Time
+	p.Events = slices.Clip(p.Events)
+	for _, b := range UnfinishedEnds(p.State, p.Loop) {
+		e := event.Event{Seq: p.State.Seq + 1, Time: last, Body: b}
+		if err := p.State.Replay([]event.Event{e}); err != nil {
+			return err
+		}
+		p.Events = append(p.Events, e)
+	}
+	return nil
 }
