@@ -33,26 +33,19 @@ func fact[B, F any](e Event, of func(B) F) (f F) {
 
 // Beginning is the beginning of a session of a run, the first one or a further one.
 type Beginning struct {
-	Resumed             bool
-	Config              Config
-	Plan, Digest, Owner string
-	Name, Wavex         string // of the first session
-	Tasks, Waves        int
-	Origin              *Origin // of the first session
-	Edit                *Edit   // of a further session
+	RunStarted // of a further session without Name, Wavex, Origin and Earlier
+	Resumed    bool
+	Edit       *Edit // of a further session
 }
 
 // Beginning returns the beginning of the session that the event begins, or nil.
 func (e Event) Beginning() *Beginning { return fact(e, beginner.beginning) }
 
-func (b RunStarted) beginning() *Beginning {
-	return &Beginning{Config: b.Config, Plan: b.Plan, Digest: b.Digest, Owner: b.Owner, Name: b.Name, Wavex: b.Wavex,
-		Tasks: b.Tasks, Waves: b.Waves, Origin: b.Origin}
-}
+func (b RunStarted) beginning() *Beginning { return &Beginning{RunStarted: b} }
 
 func (b RunResumed) beginning() *Beginning {
-	return &Beginning{Resumed: true, Config: b.Config, Plan: b.Plan, Digest: b.Digest, Owner: b.Owner, Tasks: b.Tasks,
-		Waves: b.Waves, Edit: b.Edit}
+	return &Beginning{RunStarted{Config: b.Config, Plan: b.Plan, Digest: b.Digest, Tasks: b.Tasks, Waves: b.Waves,
+		Owner: b.Owner}, true, b.Edit}
 }
 
 // Begins reports whether the event begins a run.
@@ -123,7 +116,6 @@ func (b CounselStarted) starts() Work {
 func (b CounselEnded) ends() Work {
 	return Work{Kind: Counsel, Task: b.Task, N: b.Panel, Cost: b.Verdict.Cost}
 }
-
 func (b PrecheckEnded) ends() Work {
 	return Work{Kind: Precheck, Task: b.Task, N: b.N, Cost: b.Challenge.Cost}
 }

@@ -61,11 +61,11 @@ func planChanges(events []event.Event, young func(event.AttemptStarted) bool) (d
 	for _, id := range slices.Sorted(maps.Keys(last.Attempts)) {
 		changed, copied := false, false
 		for _, a := range last.Attempts[id] {
-			for _, t := range a.Tampered() {
+			for _, t := range a.Tampered {
 				changed = changed || t.Why == runner.WhyPlan
 				copied = copied || t.Why == runner.WhyPlanCopy
 			}
-			open := a.Turn == nil && a.End == nil && a.Why != event.WhyChecks
+			open := !a.Turned && a.End == nil && a.Why != event.WhyChecks
 			changed = changed || copied && a.Integrated || open && !young(a.AttemptStarted)
 		}
 		if changed {

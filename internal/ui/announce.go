@@ -11,25 +11,14 @@ import (
 )
 
 // Announcer writes the announcement of an existing run for commands that show it elsewhere. It
-// belongs to one goroutine and one state.
-type Announcer struct {
-	next nextTask
-	run  string
-}
+// belongs to one goroutine.
+type Announcer struct{ next nextTask }
 
 // Lines returns the announcement for the current state.
-func (a *Announcer) Lines(s *scheduler.State) []string { return resumeLines(s, a.nextOf(s)) }
+func (a *Announcer) Lines(s *scheduler.State) []string { return resumeLines(s, &a.next) }
 
 // OpenTasks returns the tasks by wave, without the settled ones at the start.
-func (a *Announcer) OpenTasks(s *scheduler.State) []int { return a.nextOf(s).open(s) }
-
-func (a *Announcer) nextOf(s *scheduler.State) *nextTask {
-	if a.run != s.Config.Run {
-		a.run = s.Config.Run
-		a.next.reset(s)
-	}
-	return &a.next
-}
+func (a *Announcer) OpenTasks(s *scheduler.State) []int { return a.next.open(s) }
 
 // stageText returns the stage and the request's score, if it was scored.
 func stageText(s *scheduler.State) string {

@@ -133,19 +133,6 @@ func iterationText(s *scheduler.State, task string, n int) string {
 		bracketedTask(s, task))
 }
 
-// taskCompleteLines returns a line for each of some tasks that were completed together.
-func taskCompleteLines(s *scheduler.State, tasks []string, c *nextTask, at time.Time, o Options) (lines []string) {
-	mark, next := "✓", c.next(s, at)
-	if o.ASCII {
-		mark = "OK"
-	}
-	for n, id := range tasks {
-		lines = append(lines, fmt.Sprintf("[LOOP] %s %s complete | Progress: %d/%d | Next: [%s]", mark, bracketedTask(s, id),
-			s.Counts.Completed-len(tasks)+n+1, len(s.Tasks), next))
-	}
-	return lines
-}
-
 // attemptKindText describes the special circumstances of an attempt; "" for a first attempt.
 func attemptKindText(b event.AttemptStarted) string {
 	var why []string

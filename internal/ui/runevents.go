@@ -52,7 +52,7 @@ func (t *teller) tell(e event.Event, s *scheduler.State, show put) {
 		t.tellAttempt(e.Time, b, s, show)
 	case event.CounselStarted:
 		line(fmt.Sprintf("%s counsel %d: convened after attempt %d%s", fitText(b.Task), b.Panel, b.Attempt,
-			counselStartedText(b)))
+			map[bool]string{true: ", a thorough one"}[b.Thorough]))
 	case event.CounselEnded:
 		for _, l := range adviceLines(b, s) {
 			show(markPanel, true, t.about(s, b.Task, fmt.Sprintf(" counsel %d: ", b.Panel))+l)
@@ -101,7 +101,6 @@ func (t *teller) about(s *scheduler.State, task, sep string) string {
 }
 
 func (t *teller) tellBeginning(b *event.Beginning, s *scheduler.State, show put) {
-	t.next.reset(s)
 	lines := []string{startText(b)}
 	if b.Resumed {
 		lines = resumeLines(s, &t.next)
@@ -145,13 +144,20 @@ func (t *teller) tellAttempt(at time.Time, b event.AttemptEnded, s *scheduler.St
 
 // tellCompleted shows tasks that were completed together.
 func (t *teller) tellCompleted(at time.Time, tasks []string, s *scheduler.State, show put) {
-	if t.plain {
-		show(markGood, true, taskCompleteLines(s, tasks, &t.next, at, t.opts)...)
-		return
+	sign, next, lines := "✓", "", []string(nil)
+	if t.opts.ASCII {
+		sign = "OK"
 	}
-	for _, id := range tasks {
-		show(markGood, false, taskFigures(s, id))
+	if t.plain && len(tasks) > 0 {
+		next = t.next.next(s, at)
 	}
+	for n, id := range tasks {
+		if lines = append(lines, taskFigures(s, id)); t.plain {
+			lines[n] = fmt.Sprintf("[LOOP] %s %s complete | Progress: %d/%d | Next: [%s]", sign, bracketedTask(s, id),
+				s.Counts.Completed-len(tasks)+n+1, len(s.Tasks), next)
+		}
+	}
+	show(markGood, false, lines...)
 }
 
 // runEventLines returns the lines of an event that both views show in the same words, and whether it is
@@ -398,11 +404,4 @@ func itemsText(b event.ItemsAdded) string {
 	}
 	return fmt.Sprintf("%s has %s: %s", fitText(b.Group), report.Plural(len(b.Items), "item", "items"),
 		textfmt.FirstOf(names, 6, 0))
-}
-
-func counselStartedText(b event.CounselStarted) string {
-	if b.Thorough {
-		return ", a thorough one"
-	}
-	return ""
 }

@@ -28,9 +28,6 @@ func WithStatusBlocks(v View, w io.Writer) View { return &blockView{View: v, out
 
 func (v *blockView) Event(e event.Event, s *scheduler.State) {
 	v.View.Event(e, s)
-	if e.Beginning() != nil {
-		v.next.reset(s)
-	}
 	if e.Ends().Charged || e.End() != nil {
 		v.out.put([]byte(statusBlock(s, &v.next, e.Time)))
 	}
@@ -64,13 +61,15 @@ func criteriaJSON(list []report.Criterion) string {
 // nextTask finds the next action without scanning every task each time: it passes a settled task
 // once. It belongs to the scheduler's goroutine.
 type nextTask struct {
+	run       string
+	session   time.Time
 	order     []int // tasks by wave, in plan order within
 	firstOpen int   // all tasks before it are settled
 }
 
-// reset must be called at a start and a resume, when settled tasks may be open again.
+// reset begins anew, for another session, in which settled tasks may be open again, or with more tasks.
 func (c *nextTask) reset(s *scheduler.State) {
-	c.order, c.firstOpen = make([]int, len(s.Tasks)), 0
+	*c = nextTask{s.Config.Run, s.SessionStart, make([]int, len(s.Tasks)), 0}
 	for i := range c.order {
 		c.order[i] = i
 	}
@@ -79,7 +78,7 @@ func (c *nextTask) reset(s *scheduler.State) {
 
 // open returns the tasks by wave, without the settled ones at the start.
 func (c *nextTask) open(s *scheduler.State) []int {
-	if len(c.order) != len(s.Tasks) {
+	if len(c.order) != len(s.Tasks) || c.run != s.Config.Run || !c.session.Equal(s.SessionStart) {
 		c.reset(s)
 	}
 	for c.firstOpen < len(c.order) && s.Tasks[c.order[c.firstOpen]].Status.Finished() {

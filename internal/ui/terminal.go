@@ -135,7 +135,6 @@ func (v *LiveView) Observe(o runner.Observation) {
 
 // Join begins to show a run that goes on already. The finished tasks get their lines, the last ones of many.
 func (v *LiveView) Join(s *scheduler.State, now time.Time) {
-	v.next.reset(s)
 	rows := joinRows(s)
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -35,7 +35,8 @@ type Attempt struct {
 	event.AttemptStarted
 	StartedAt  time.Time           `json:"started"` // zero: the record of its start is missing
 	EndedAt    time.Time           `json:"-"`
-	Turn       *event.TurnEnded    `json:"-"`                  // nil: there is no record of it
+	Turned     bool                `json:"-"`                  // the end of its turn is on record
+	Tampered   []runner.Tamper     `json:"-"`                  // the guarded files that it changed
 	End        *event.AttemptEnded `json:"end,omitempty"`      // nil: it has not ended
 	Agent      string              `json:"-"`                  // of the session in which it has ended
 	Counsel    []Counsel           `json:"counsel,omitempty"`  // in order; usually at most one
@@ -63,17 +64,6 @@ func (a *Attempt) Note() string {
 	return a.End.Note
 }
 
-// Tampered returns the changes that the attempt made to files of its judgement.
-func (a *Attempt) Tampered() (all []runner.Tamper) {
-	if a.Turn != nil {
-		all = append(all, a.Turn.Turn.Result.Tampered...)
-	}
-	if a.End != nil {
-		all = append(all, a.End.Result.Tampered...)
-	}
-	return all
-}
-
 // Advice returns the last verdict of a panel after an attempt; nil if no panel followed.
 func (a *Attempt) Advice() *counsel.Verdict {
 	for _, c := range slices.Backward(a.Counsel) {
@@ -97,14 +87,10 @@ func Runs(events []event.Event) []Run {
 	return runs
 }
 
-// Last returns the last run in events, with all of them if none begins a run.
+// Last returns the last run in events. Its events are all, if none begins a run.
 func Last(events []event.Event) Run {
-	for n := len(events) - 1; n > 0; n-- {
-		if events[n].Begins() {
-			return fold(events[n:])
-		}
-	}
-	return fold(events)
+	runs := Runs(events)
+	return runs[len(runs)-1]
 }
 
 // AttemptsOf returns the attempts of each task of the last run in events, in order. As the state does, it ignores
@@ -152,10 +138,12 @@ func (r *Run) apply(e event.Event) {
 	case event.AttemptStarted:
 		r.Attempts[b.Task] = append(r.Attempts[b.Task], Attempt{AttemptStarted: b, StartedAt: e.Time})
 	case event.TurnEnded:
-		r.open(b.Task, b.Key, b.Attempt).Turn = &b
+		a := r.open(b.Task, b.Key, b.Attempt)
+		a.Turned, a.Tampered = true, append(a.Tampered, b.Turn.Result.Tampered...)
 	case event.AttemptEnded:
 		a := r.open(b.Task, b.Key, b.Attempt)
 		a.End, a.EndedAt, a.Agent = &b, e.Time, r.Last.Config.Agent
+		a.Tampered = append(a.Tampered, b.Result.Tampered...)
 		r.settle(b.Status == event.Completed, b.Task)
 	case event.CostCorrected:
 		for k := range r.Attempts[b.Task] {

@@ -9,6 +9,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
+	"wavex/internal/view"
 	"wavex/scheduler"
 )
 
@@ -24,16 +25,9 @@ type spanBuilder struct {
 func (r *Run) addSpans(s *scheduler.State, events []event.Event, now time.Time, alive bool) {
 	meter := scheduler.NewMeter()
 	w := &spanBuilder{Run: r, s: s, meter: meter, index: map[string]int{}}
+	events = view.Last(events).Events // the page does not show an earlier run of the same journal
 	for i, e := range events {
 		_ = meter.Replay(events[i : i+1]) // the caller has replayed them
-		if _, ok := e.Body.(event.RunStarted); ok {
-			// The page does not show an earlier run of the same journal.
-			r.Spans = nil
-			r.Spending = nil
-			r.Notes = nil
-			r.Budgets = nil
-			clear(w.index)
-		}
 		w.event(e)
 		w.spend(unixMilli(e.Time), false)
 		w.last = unixMilli(e.Time)
