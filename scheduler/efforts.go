@@ -31,22 +31,25 @@ func (s *State) Efforts() Efforts {
 	return e
 }
 
-// addEffort adds work that has ended, except for attempts.
+// addEffort adds work that has ended, except for attempts and deliveries.
 func (f *figures) addEffort(w event.Work, at time.Time) {
-	t := &f.efforts
-	to := map[string]*Effort{event.Counsel: &t.Counsel, event.Precheck: &t.Counsel, event.Review: &t.Review,
-		event.Criteria: &t.Checks, event.Integration: &t.Checks}[w.Kind]
-	if w.Kind == event.Criteria {
-		t.Judge.Cost += w.Cost
+	to := &f.efforts.Checks
+	switch w.Kind {
+	case event.Attempt, event.Delivery:
+		return
+	case event.Counsel, event.Precheck:
+		to = &f.efforts.Counsel
+	case event.Review:
+		to = &f.efforts.Review
+	case event.Criteria:
+		f.efforts.Judge.Cost += w.Cost
 		w.Cost = 0
 	}
+	to.Cost += w.Cost
 	for _, a := range f.activities {
-		if to != nil && a.Kind == w.Kind && a.Task == w.Task {
+		if a.Kind == w.Kind && a.Task == w.Task {
 			to.Time += max(0, at.Sub(a.Since))
 		}
-	}
-	if to != nil {
-		to.Cost += w.Cost
 	}
 }
 

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -62,7 +61,12 @@ type openAttempt struct {
 }
 
 // open returns the open job with a key, or one of nothing.
-func (s *State) open(key string) *openJob { return cmp.Or(s.openWork[key], &openJob{}) }
+func (s *State) open(key string) *openJob {
+	if o := s.openWork[key]; o != nil {
+		return o
+	}
+	return &openJob{}
+}
 
 // begin reserves the money of the job that an event starts, if it starts one.
 func (s *State) begin(e event.Event) error {

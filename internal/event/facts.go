@@ -17,6 +17,7 @@ type (
 	opener   interface{ runID() string }
 	finisher interface{ end() *RunEnded }
 	reopener interface{ reopens() bool }
+	stager   interface{ endsStage() bool }
 	starter  interface{ starts() Work }
 	ender    interface{ ends() Work }
 	spender  interface{ forMoney() bool }
@@ -71,6 +72,11 @@ func (e Event) Reopens() bool { return fact(e, reopener.reopens) }
 
 func (TasksAdded) reopens() bool { return true }
 func (RolledBack) reopens() bool { return true }
+
+// EndsStage reports whether the event ends a stage of a request.
+func (e Event) EndsStage() bool { return fact(e, stager.endsStage) }
+
+func (StageEnded) endsStage() bool { return true }
 
 // Work is one piece of work of a run, at its start or at its end.
 type Work struct {
