@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"go/ast"
 	"go/types"
 	"maps"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/go/packages"
 )
 
 const sizesHeader = "" +
@@ -177,7 +180,9 @@ func (s sizes) count(t *testing.T, root string, files []string) {
 		}
 	}
 	s[imports] = 0
-	for _, p := range loadProduction(t) {
+	all := loadProduction(t)
+	s["files that switch over events"] = countSwitching(all)
+	for _, p := range all {
 		for path := range p.Imports {
 			if strings.HasPrefix(path, "wavex/") && !strings.HasPrefix(p.PkgPath, "wavex/fleet") {
 				s[imports]++
@@ -188,6 +193,36 @@ func (s sizes) count(t *testing.T, root string, files []string) {
 			s["fields of scheduler.State, embedded ones included"] = countFields(state)
 		}
 	}
+}
+
+// countSwitching counts the files of the root module that tell events apart by their types: in a switch, an assertion
+// or a type argument.
+func countSwitching(all map[string]*packages.Package) int {
+	body := all["wavex/internal/event"].Types.Scope().Lookup("Body").Type().Underlying().(*types.Interface)
+	files := map[*ast.File]bool{}
+	for path, p := range all {
+		for _, file := range p.Syntax {
+			for n := range ast.Preorder(file) {
+				var named []ast.Expr
+				switch n := n.(type) {
+				case *ast.TypeAssertExpr:
+					named = append(named, n.Type)
+				case *ast.IndexExpr:
+					named = append(named, n.Index)
+				case *ast.CaseClause:
+					named = n.List
+				}
+				for _, e := range named {
+					of := p.TypesInfo.Types[e]
+					if of.IsType() && types.Implements(of.Type, body) && !strings.HasPrefix(path, "wavex/fleet") &&
+						strings.HasPrefix(of.Type.String(), "wavex/internal/event.") && !types.IsInterface(of.Type) {
+						files[file] = true
+					}
+				}
+			}
+		}
+	}
+	return len(files)
 }
 
 // countKeys counts the members of all objects in a JSON text that are called name.
