@@ -138,4 +138,3 @@ func (d *countedDirectory) Check(ctx context.Context, when CheckTime, run func()
 	d.checked++
 	return d.privateDirectory.Check(ctx, when, run)
 }
-

@@ -98,4 +98,3 @@ func TestCancelledByARunner(t *testing.T) {
 		})
 	}
 }
-
