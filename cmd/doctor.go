@@ -252,7 +252,7 @@ func (d *diagnosis) parallel() int {
 	if d.plan != nil && !o.forced("parallel") {
 		planned = d.plan.Parallel
 	}
-	return cmp.Or(planned, o.want.Parallel, defaultParallel("claude"))
+	return cmp.Or(planned, o.want.Parallel, defaultParallel(agent.Claude))
 }
 
 // journal checks whether there is a run here, and whether it can be read.

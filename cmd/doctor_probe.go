@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wavex/budget"
-	"wavex/internal/claude"
+	"wavex/internal/agent"
 	"wavex/internal/claude/statement"
 	"wavex/internal/claude/support"
 	"wavex/internal/doctor"
@@ -45,9 +45,8 @@ func (d *diagnosis) probe(ctx context.Context, argv []string) doctor.Check {
 	if d.plan != nil {
 		q.Model = d.plan.Defaults.Model
 	}
-	who := &claude.Agent{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil)}, Argv: argv,
-		Run: "doctor-" + runlog.NewID(time.Now()), Prices: prices}
-	a := who.Ask(ctx, q)
+	a := agent.Agent{Argv: argv}.New(agent.Setup{Host: runner.Host{Env: proc.Inherit(os.Environ(), nil)},
+		Run: "doctor-" + runlog.NewID(time.Now()), Prices: prices}).Ask(ctx, q)
 	usd := a.Cost.Float()
 	d.probeUSD = &usd
 	cost := fmt.Sprintf("%s, %s", report.FormatDuration(a.Duration), a.Cost.Spent())

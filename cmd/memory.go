@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"wavex/internal/agent"
 	"wavex/internal/plan"
 )
 
@@ -91,9 +92,9 @@ func readField(root fs.FS, name, word string) (int64, bool) {
 
 // defaultParallel returns 4, or less if memory does not suffice: a CLI process takes about 200 MB
 // (observed on claude 2.1.330), a tool's command as much again.
-func defaultParallel(agent string) int {
+func defaultParallel(who string) int {
 	free := FreeMemory()
-	if agent != "claude" || free <= 0 {
+	if who == agent.Rehearsal || free <= 0 {
 		return plan.DefaultParallel
 	}
 	return int(min(plan.DefaultParallel, max(1, free/MemoryPerAttempt)))

@@ -124,6 +124,9 @@ func isRoot() bool { return os.Geteuid() == 0 }
 // findAgent finds the agent's program. needed reports whether it is an error that there is none. It writes nothing.
 func findAgent(o *runOptions, name string, needed bool) (agent.Agent, error) {
 	a := agent.Agent{Name: name}
+	if _, err := agent.Lookup(name); err != nil {
+		return a, usererr.Input(err)
+	}
 	if a.IsRehearsal() {
 		a, err := standIn()
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
@@ -56,7 +57,7 @@ type outputOptions struct {
 // flagDefaults returns the configuration of a run without flags and plan.
 func flagDefaults() event.Config {
 	c := event.DefaultConfig()
-	c.Agent = "claude"
+	c.Agent = agent.Claude
 	c.Deliver = "auto"
 	c.Mode = "yolo"
 	c.Isolation = "auto"

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wavex/budget"
+	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
@@ -54,7 +55,7 @@ func (o *runOptions) table(p *plan.Plan) (rows []setting) {
 func (o *runOptions) workTable(p *plan.Plan) []setting {
 	want := &o.want
 	return []setting{
-		{name: "agent", class: userOnly, often: true, value: choice(&want.Agent, "claude", "rehearse"),
+		{name: "agent", class: userOnly, often: true, value: choice(&want.Agent, agent.Names()...),
 			help: "the agent: claude, or a rehearsal without an account"},
 		{name: "scenario", class: userOnly, value: text(&o.scenario), help: "a scenario file for the rehearsal agent"},
 		{name: "sandbox", class: userOnly, value: choice(&want.Sandbox.Mode, event.SandboxAuto, event.SandboxStrict, "off"),

@@ -16,12 +16,10 @@ import (
 	"wavex/fleet/remote/wire"
 	"wavex/fleet/worker"
 	"wavex/internal/agent"
-	"wavex/internal/claude"
 	"wavex/internal/doctor"
 	"wavex/internal/exhaustion"
 	"wavex/internal/filetree"
 	"wavex/internal/loop"
-	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/secret"
 	"wavex/internal/textfmt"
@@ -129,9 +127,7 @@ func (h *workerHost) local(req *wire.Request, dir loop.Dir, observe func(runner.
 		host.Wall = h.wall
 	}
 	// Without a Person, calls that one would decide on are denied.
-	return &runner.Local{Host: host, Agent: &claude.Agent{Host: host, Name: a.Name, Argv: a.Argv, Find: a.Find,
-		Run: h.mark, Prices: prices,
-		Judge: func(t runner.TurnRequest) policy.Judge { return policy.New(t.Policy) }}}, nil
+	return &runner.Local{Host: host, Agent: a.New(agent.Setup{Host: host, Run: h.mark, Prices: prices})}, nil
 }
 
 // redact removes the secrets of this machine from a result.

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -141,7 +142,7 @@ func (o *workerOptions) check(flags *pflag.FlagSet) (err error) {
 		{o.slots < 0 || flags.Changed("slots") && o.slots == 0, "slots", "a number from 1"},
 		{o.once < 0 || flags.Changed("once") && o.once == 0, "once", "a number from 1"},
 		{o.drain < 0, "drain", "a duration like 30m"},
-		{o.agent != agent.Claude && o.agent != agent.Rehearsal, "agent", "claude or rehearse"},
+		{!slices.Contains(agent.Names(), o.agent), "agent", strings.Join(agent.Names(), " or ")},
 		{o.output != "text" && o.output != "json", "output", "text or json"},
 	} {
 		if bad.is {

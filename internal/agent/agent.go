@@ -1,6 +1,6 @@
-// Package agent describes the agent of a run: the claude CLI, or the rehearsal agent in its
-// place, and the latter's default answers to lean calls. It neither looks for programs nor starts
-// them.
+// Package agent describes the agent of a run. It lists the agent programs, of which no other package knows
+// how to start them or to read their files, and has the default answers of the rehearsal agent to lean calls. It does
+// not look for programs.
 package agent
 
 import (
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"wavex/counsel"
+	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/rehearse"
@@ -20,12 +21,12 @@ import (
 // The names of the agents.
 const (
 	Claude    = "claude"
-	Rehearsal = "rehearse"
+	Rehearsal = event.Rehearsal
 )
 
 // Agent is the agent that does the work: a program and the arguments before its flags.
 type Agent struct {
-	Name     string // Claude or Rehearsal
+	Name     string // one of Names
 	Argv     []string
 	Find     func() (string, error) // as in claude.Agent
 	Scenario *rehearse.Scenario     // nil means that the rehearsal agent chooses by itself

@@ -11,8 +11,6 @@ import (
 	"wavex/runner"
 )
 
-func TestMain(m *testing.M) { testrepo.Main(m) }
-
 func scenario(t *testing.T, text string) *rehearse.Scenario {
 	t.Helper()
 	s, err := rehearse.ParseScenario([]byte(text))

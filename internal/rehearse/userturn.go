@@ -172,7 +172,7 @@ func (t *turn) emitReport(ctx context.Context, id string, used tokenLine) (over 
 				t.emitPart(id, used, contentPart{Type: "tool_use", ID: act.id, Name: act.tool, Input: act.input})
 				t.finish(used)
 				t.emitToolResult(act, "Output does not match required schema: "+wrong.Error(), true)
-				id = t.newMessageID()
+				id, used = t.newMessageID(), tokenLine{} // the first one has the tokens of the turn
 			}
 			answer = nil
 			if t.b.Structured == nil {

@@ -15,7 +15,7 @@ import (
 
 	"wavex/budget"
 	"wavex/counsel"
-	"wavex/internal/claude"
+	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
@@ -47,8 +47,7 @@ func newMachine(o Options, journal *runlog.Journal, past []event.Event) *Machine
 	mark := fmt.Sprintf("%s-%d", o.ID, os.Getpid())
 	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: o.Agent.Env(o.Loop, o.ID),
 		Rehearsal: o.Agent.IsRehearsal(), Redactor: o.Redactor}
-	ask := o.Agent.Caller(&claude.Agent{Host: host, Name: o.Agent.Name, Argv: o.Agent.Argv, Find: o.Agent.Find,
-		Prices: o.Prices, Run: mark})
+	ask := o.Agent.Caller(o.Agent.New(agent.Setup{Host: host, Prices: o.Prices, Run: mark}))
 	m := &Machine{
 		Options: o, Journal: journal, Events: past, Now: time.Now, Caller: ask,
 		Panel: &counsel.Panel{Caller: ask, Experts: o.Experts}, Rehearsal: host.Rehearsal,
@@ -57,7 +56,7 @@ func newMachine(o Options, journal *runlog.Journal, past []event.Event) *Machine
 		Mark:      mark,
 		RecoverCost: func(ctx context.Context, c event.CallStarted, logDir string) budget.USD {
 			_, _ = proc.Sweep(ctx, c.Mark) // a process that survives belongs to no session any more
-			return runlog.RecoverCalls(logDir, o.Prices, c.Cap)
+			return runlog.RecoverCalls(logDir, o.Config.Agent, o.Prices, c.Cap)
 		},
 		Redact: func(b event.Body) event.Body { return o.Redactor.Value(b).(event.Body) },
 	}

@@ -190,8 +190,8 @@ func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted)
 // its open work. This session has started no process yet.
 func (r *Session) recovery(ctx context.Context) scheduler.Recovery {
 	_, err := proc.Sweep(ctx, r.config.Run) // a process that survives is found again after each attempt
-	here := recovery{runlog.Recovery{Loop: r.config.Loop, Run: r.config.Run, Prices: r.opts.Prices}, r.describeCut,
-		err == nil}
+	here := recovery{runlog.Recovery{Loop: r.config.Loop, Run: r.config.Run, Agent: r.state.Config.Agent,
+		Prices: r.opts.Prices}, r.describeCut, err == nil}
 	if !r.isElsewhere() {
 		return here
 	}

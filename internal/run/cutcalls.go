@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"wavex/internal/claude"
+	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/textfmt"
@@ -25,7 +25,11 @@ const (
 // describeCut returns a text about the calls of an attempt that had no result when wavex was killed, and about the
 // files of its directory that changed since, and shows it as a notice; "" if there is no such call.
 func (r *Session) describeCut(e event.AttemptStarted) string {
-	calls, since, err := claude.CutCalls(r.config.Loop.Task(r.config.Run, e.Task, loop.Attempt(e.Attempt)))
+	program, err := agent.Lookup(r.state.Config.Agent)
+	if err != nil {
+		return ""
+	}
+	calls, since, err := program.CutCalls(r.config.Loop.Task(r.config.Run, e.Task, loop.Attempt(e.Attempt)))
 	if err != nil || len(calls) == 0 {
 		return "" // without a stream there is no cost either, which is reported
 	}

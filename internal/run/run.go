@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"wavex/internal/claude"
+	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/filetree"
 	"wavex/internal/hook"
@@ -54,14 +54,9 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	r.view = c.View
 	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), Lister: &filetree.Lister{}, ExtraEnv: r.agentEnv(),
 		Rehearsal: r.opts.Agent.IsRehearsal(), Redactor: r.opts.Redactor, Observe: r.observe, Wall: r.opts.Wall}
-	cli := &claude.Agent{Host: host, Name: r.opts.Agent.Name, Argv: r.opts.Agent.Argv, Find: r.opts.Agent.Find,
-		Run: r.config.Run, Prices: r.opts.Prices,
-		Judge: func(t runner.TurnRequest) policy.Judge { return policy.New(t.Policy) }}
-	cli.Person = r.person(c)
-	if g := r.opts.Grace; g > 0 {
-		cli.Grace, cli.StopWait = g, claude.StopWait{Interrupt: g, Close: g, Terminate: g}
-	}
-	attempts := &runner.Local{Host: host, Agent: cli}
+	who := r.opts.Agent.New(agent.Setup{Host: host, Run: r.config.Run, Prices: r.opts.Prices, Person: r.person(c),
+		Grace: r.opts.Grace})
+	attempts := &runner.Local{Host: host, Agent: who}
 	made, traces, err := r.beginFleet(ctx, attempts)
 	if err != nil {
 		return Result{}, errors.Join(err, r.view.Close())
@@ -75,7 +70,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	defer closeHookSnapshot()
 	points := r.workspace.NewCheckpointer(ctx, r.config.Base, r.warn)
 	reviews, err := review.New(review.Options{Plan: r.plan, Config: r.config, Workspace: r.workspace,
-		Checkpoints: points.Checkpoints, Agent: r.opts.Agent, Caller: cli,
+		Checkpoints: points.Checkpoints, Agent: r.opts.Agent, Caller: who,
 		Redactor: r.opts.Redactor, Judge: c.Judge})
 	if err != nil {
 		return Result{}, errors.Join(err, r.view.Close())

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"wavex/budget"
+	"wavex/internal/agent"
 	"wavex/internal/loop"
 	"wavex/internal/testrepo"
 )
@@ -49,10 +50,10 @@ func TestRecoverCalls(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if cost := RecoverCalls(dir, prices, 0); cost != c.cost {
+			if cost := RecoverCalls(dir, agent.Claude, prices, 0); cost != c.cost {
 				t.Errorf("cost %d, want %d", cost, c.cost)
 			}
-			if cost := RecoverCalls(dir, prices, limit); (cost == c.cost) != c.known || !c.known && cost != limit {
+			if cost := RecoverCalls(dir, agent.Claude, prices, limit); (cost == c.cost) != c.known || !c.known && cost != limit {
 				t.Errorf("cost %d with a limit of %d, want it known: %v", cost, limit, c.known)
 			}
 		})

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"wavex/budget"
-	"wavex/internal/claude"
+	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
@@ -26,7 +26,8 @@ import (
 type Recovery struct {
 	Loop   loop.Dir // the .loop directory
 	Run    string
-	Prices claude.Pricer
+	Agent  string // the name of the agent whose work it was
+	Prices budget.Prices
 	// Elsewhere means that workers make the attempts, which may go on.
 	Elsewhere bool
 }
@@ -38,7 +39,7 @@ func (l Recovery) Adopts(event.AttemptStarted) bool { return false }
 func (l Recovery) Attempt(e event.AttemptStarted) runner.Result {
 	res := runner.Result{Outcome: runner.Interrupted, Reason: "wavex ended before the attempt did", Contained: true}
 	logs := l.Loop.Task(l.Run, e.Task, loop.Attempt(e.Attempt))
-	spent, err := claude.RecoverCost(logs, l.Prices, e.Cap)
+	spent, session, err := recoverCost(logs, l.Agent, l.Prices, e.Cap)
 	_, missing := os.Lstat(filepath.Join(logs, loop.StreamFile))
 	switch { // an unknown charge is at most the cap
 	case err != nil:
@@ -50,8 +51,8 @@ func (l Recovery) Attempt(e event.AttemptStarted) runner.Result {
 	}
 	res.Cost, res.Priced = spent.Cost, spent.Priced
 	res.Usage = spent.Usage
-	res.Session = spent.Session
-	if spent.Session != "" {
+	res.Session = session
+	if session != "" {
 		res.Turns = 1 // there is a conversation to continue
 	}
 	return res
@@ -60,14 +61,23 @@ func (l Recovery) Attempt(e event.AttemptStarted) runner.Result {
 // Cost returns the cost of the calls of a task's panel, or without a task of a review, a verification or a challenge.
 func (l Recovery) Cost(task, calls string, limit budget.USD) budget.USD {
 	if task != "" {
-		return RecoverCalls(l.Loop.Task(l.Run, task, calls), l.Prices, limit)
+		return RecoverCalls(l.Loop.Task(l.Run, task, calls), l.Agent, l.Prices, limit)
 	}
-	return RecoverCalls(l.Loop.Calls(l.Run, calls), l.Prices, limit)
+	return RecoverCalls(l.Loop.Calls(l.Run, calls), l.Agent, l.Prices, limit)
 }
 
-// RecoverCalls returns the cost of the calls below a directory, by the files that they left. It is at
+// recoverCost is agent.Program.RecoverCost for the program of an agent's name.
+func recoverCost(logs, who string, prices budget.Prices, limit budget.USD) (runner.Bill, string, error) {
+	p, err := agent.Lookup(who)
+	if err != nil {
+		return runner.Bill{}, "", err
+	}
+	return p.RecoverCost(logs, prices, limit)
+}
+
+// RecoverCalls returns the cost of the calls of an agent below a directory, by the files that they left. It is at
 // least limit if a call cannot be priced. If the directory is missing no expert was asked.
-func RecoverCalls(dir string, prices claude.Pricer, limit budget.USD) (cost budget.USD) {
+func RecoverCalls(dir, who string, prices budget.Prices, limit budget.USD) (cost budget.USD) {
 	calls, err := safefile.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return limit
@@ -79,7 +89,7 @@ func RecoverCalls(dir string, prices claude.Pricer, limit budget.USD) (cost budg
 			known = false // an older wavex asked the API itself: the cost is not recorded anywhere
 			continue
 		}
-		spent, err := claude.RecoverCost(logs, prices, 0)
+		spent, _, err := recoverCost(logs, who, prices, 0)
 		cost += spent.Cost
 		known = known && err == nil && spent.Priced != "cap"
 	}
@@ -92,8 +102,8 @@ func RecoverCalls(dir string, prices claude.Pricer, limit budget.USD) (cost budg
 // UnfinishedEnds returns the end events of everything that a run left open, as a resume records them, with
 // the prices that the run was started with.
 func UnfinishedEnds(s *scheduler.State, dir loop.Dir) []event.Body {
-	return s.SettleUnfinished(Recovery{Loop: dir, Run: s.Config.Run, Prices: loadPrices(s.Config.Prices),
-		Elsewhere: s.Config.Workers.Engine != ""})
+	return s.SettleUnfinished(Recovery{Loop: dir, Run: s.Config.Run, Agent: s.Config.Agent,
+		Prices: loadPrices(s.Config.Prices), Elsewhere: s.Config.Workers.Engine != ""})
 }
 
 // loadPrices reads a price table over the embedded one. If the table cannot be read, it returns the

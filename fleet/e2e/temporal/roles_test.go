@@ -19,12 +19,10 @@ import (
 	"wavex/fleet/remote/wire"
 	"wavex/fleet/worker"
 	"wavex/internal/agent"
-	"wavex/internal/claude"
 	"wavex/internal/event"
 	"wavex/internal/filetree"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
-	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/run"
 	"wavex/internal/runlog"
@@ -89,9 +87,8 @@ func newWorker(p *place, mark string, a runner.Agent) *worker.Worker {
 			if a != nil {
 				return &runner.Local{Host: host, Agent: a}, nil
 			}
-			return &runner.Local{Host: host, Agent: &claude.Agent{Host: host, Name: agent.Rehearsal, Argv: self("agent"),
-				Run: mark, Prices: prices,
-				Judge: func(t runner.TurnRequest) policy.Judge { return policy.New(t.Policy) }}}, nil
+			a := agent.Agent{Name: agent.Rehearsal, Argv: self("agent")}
+			return &runner.Local{Host: host, Agent: a.New(agent.Setup{Host: host, Run: mark, Prices: prices})}, nil
 		}})
 }
 
