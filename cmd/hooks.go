@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
-	"github.com/tidwall/gjson"
 
 	"wavex/internal/doctor"
 	"wavex/internal/hook"
+	"wavex/internal/jsonobject"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
 )
@@ -80,7 +80,7 @@ func installHooks(o hooksOptions, std Stdio) error {
 	} else if err := replaceSettings(path, text, out, std); err != nil {
 		return err
 	}
-	if !o.uninstall && gjson.GetBytes(out, "disableAllHooks").Bool() {
+	if !o.uninstall && jsonobject.Value(out).Get("disableAllHooks").Bool() {
 		fmt.Fprintf(std.Err, "%s: hooks are turned off there by disableAllHooks\n", path)
 	}
 	return nil

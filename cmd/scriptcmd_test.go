@@ -8,6 +8,7 @@ package cmd_test
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -22,8 +23,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/tidwall/gjson"
 
+	"wavex/internal/jsonobject"
 	"wavex/internal/jsonschema"
 	"wavex/internal/report/reporttest"
 )
@@ -205,16 +206,54 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	wantCode(ts, args[1], p.cmd.ProcessState.ExitCode())
 }
 
-// json FILE PATH VALUE requires a value (as JSON, or a bare string) at a gjson path. With ! it
-// requires another value.
+// json FILE PATH VALUE requires a value (as JSON, or a bare string) at a path. With ! it requires another value.
 func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: json FILE PATH VALUE")
 	}
-	got := gjson.Get(ts.ReadFile(args[0]), args[1])
-	same := got.Exists() && (got.Raw == args[2] || got.String() == args[2])
+	got := at(jsonobject.Value(ts.ReadFile(args[0])), args[1])
+	same := got != nil && (string(got) == args[2] || got.String() == args[2])
 	if same == neg {
-		ts.Fatalf("%s: %s is %q, want %q (negated: %t)", args[0], args[1], got.Raw, args[2], neg)
+		ts.Fatalf("%s: %s is %q, want %q (negated: %t)", args[0], args[1], got, args[2], neg)
+	}
+}
+
+// at returns the value at a path as in Value.Get. In an array, # is its length, #.PATH the values at PATH, and
+// #(NAME=="TEXT") the first element with this member. @keys are the names of an object.
+func at(v jsonobject.Value, path string) jsonobject.Value {
+	before, rest, many := strings.Cut(path, "#")
+	if name, ok := strings.CutSuffix(path, "@keys"); ok {
+		var names []string
+		for name := range at(v, strings.TrimSuffix(name, ".")).Members() {
+			names = append(names, name)
+		}
+		list, _ := json.Marshal(names)
+		return list
+	}
+	if before = strings.TrimSuffix(before, "."); before != "" {
+		v = v.Get(before)
+	}
+	switch condition, after, one := strings.Cut(rest, ")"); {
+	case !many || v == nil:
+		return v
+	case rest == "":
+		return jsonobject.Value(strconv.Itoa(v.Len()))
+	case !one:
+		var list [][]byte
+		for _, e := range v.Members() {
+			if found := at(e, rest[1:]); found != nil {
+				list = append(list, found)
+			}
+		}
+		return slices.Concat([]byte("["), bytes.Join(list, []byte(",")), []byte("]"))
+	default:
+		name, text, _ := strings.Cut(condition[1:], "==")
+		for _, e := range v.Members() {
+			if string(e.Get(name)) == text {
+				return at(e, strings.TrimPrefix(after, "."))
+			}
+		}
+		return nil
 	}
 }
 
@@ -236,7 +275,7 @@ func outcomes(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	var got []string
 	for line := range strings.Lines(ts.ReadFile(".loop/journal.jsonl")) {
-		e := gjson.Parse(line)
+		e := jsonobject.Value(line)
 		if e.Get("type").String() == "attempt_ended" && e.Get("data.task").String() == args[0] {
 			got = append(got, e.Get("data.result.outcome").String())
 		}
@@ -252,28 +291,28 @@ func events(ts *testscript.TestScript, neg bool, args []string, schema *jsonsche
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: events FILE")
 	}
-	var last gjson.Result
+	var last jsonobject.Value
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
 		if err := schema.Validate([]byte(line)); err != nil {
 			ts.Fatalf("%v: %s", err, line)
 		}
-		e := gjson.Parse(line)
+		e := jsonobject.Value(line)
 		_, err := time.Parse(time.RFC3339Nano, e.Get("time").String())
 		if e.Get("v").Int() != 1 || e.Get("type").String() == "" || err != nil {
 			ts.Fatalf("without v, time or type: %s", line)
 		}
-		if last.Exists() && e.Get("seq").Int() != last.Get("seq").Int()+1 {
+		if last != nil && e.Get("seq").Int() != last.Get("seq").Int()+1 {
 			ts.Fatalf("seq does not follow %d: %s", last.Get("seq").Int(), line)
 		}
 		last = e
 	}
 	if last.Get("type").String() != "run_ended" {
-		ts.Fatalf("the last event is %s", last.Raw)
+		ts.Fatalf("the last event is %s", last)
 	}
 	for _, path := range []string{"status", "exit_code", "tasks.completed", "tasks.failed", "tasks.blocked",
 		"tasks.pending", "cost_usd", "iterations"} {
-		if !last.Get(path).Exists() {
-			ts.Fatalf("the last event lacks %s: %s", path, last.Raw)
+		if last.Get(path) == nil {
+			ts.Fatalf("the last event lacks %s: %s", path, last)
 		}
 	}
 }

@@ -18,11 +18,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/tidwall/gjson"
 
 	"wavex/budget"
 	"wavex/internal/claude"
 	"wavex/internal/fakeapi"
+	"wavex/internal/jsonobject"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
@@ -195,12 +195,12 @@ func endOf(t *testing.T, b *fixture, r runner.Result) string {
 	}
 	end, retries := "", 0
 	for l := range strings.Lines(string(stream)) {
-		line := gjson.Parse(l)
+		line := jsonobject.Value(l)
 		switch {
-		case line.Get("type").Str == "result":
-			end = fmt.Sprint(r.ExitCode, " ", line.Get("subtype").Str, " ", line.Get("is_error").Bool(), " ",
+		case line.Get("type").Text() == "result":
+			end = fmt.Sprint(r.ExitCode, " ", line.Get("subtype").Text(), " ", line.Get("is_error").Bool(), " ",
 				line.Get("api_error_status").Int())
-		case line.Get("subtype").Str == "api_retry":
+		case line.Get("subtype").Text() == "api_retry":
 			retries++
 		}
 	}

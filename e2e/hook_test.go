@@ -13,9 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidwall/gjson"
-
 	"wavex/internal/fakeapi"
+	"wavex/internal/jsonobject"
 )
 
 // shop is a plan of three commands, of which the second kills wavex, once.
@@ -102,7 +101,7 @@ func TestStopHookBlocks(t *testing.T) {
 			}
 		}
 	}
-	owner := gjson.GetBytes(read(t, r, ".loop/hook.json"), "owner").String()
+	owner := jsonobject.Value(read(t, r, ".loop/hook.json")).Get("owner").String()
 	if owner != session {
 		t.Errorf("the run belongs to session %q", owner)
 	}

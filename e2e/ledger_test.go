@@ -13,11 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"wavex/budget"
 	"wavex/e2e/rig"
 	"wavex/internal/fakeapi"
+	"wavex/internal/jsonobject"
 )
 
 // checkLedger checks that a run's ledger equals the API's charges.
@@ -57,8 +56,8 @@ func TestLedgerMatchesCharges(t *testing.T) {
 				checkLedger(t, srv, last)
 				name := cmp.Or(test.of.model, per(c, "claude-opus-5", "claude-opus-5-5"))
 				costs := r.wavexIn(func() {}, Env(t, srv), "costs", "--by", "model", "--output", "json").end()
-				row := gjson.Get(costs.stdout, "rows.0") // its model is like claude-opus-5[1m]
-				if !strings.HasPrefix(row.Get("key").Str, name) ||
+				row := jsonobject.Value(costs.stdout).Get("rows.0") // its model is like claude-opus-5[1m]
+				if !strings.HasPrefix(row.Get("key").Text(), name) ||
 					budget.FromFloat(row.Get("cost_usd").Float()) != srv.Charged() {
 					t.Errorf("wavex costs says\n%s\n%s, the API charged %d", costs.stdout, costs.stderr, srv.Charged())
 				}

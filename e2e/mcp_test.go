@@ -11,9 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidwall/gjson"
-
 	"wavex/internal/fakeapi"
+	"wavex/internal/jsonobject"
 )
 
 // A session checks a plan, rehearses it, follows it, answers its question, reads a log, and cancels a run. A run goes
@@ -78,7 +77,8 @@ func TestMCP(t *testing.T) {
 			break
 		}
 	}
-	if now := r.wavex(srv, "status", "--output", "json").end(); gjson.Get(now.stdout, "status").String() != "running" {
+	now := r.wavex(srv, "status", "--output", "json").end()
+	if jsonobject.Value(now.stdout).Get("status").Text() != "running" {
 		t.Errorf("the run ended with the session that started it: %s%s", now.stdout, now.stderr)
 	}
 	r.tool("cancel")

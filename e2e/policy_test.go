@@ -17,9 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"wavex/internal/fakeapi"
+	"wavex/internal/jsonobject"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/runner"
@@ -271,7 +270,7 @@ func TestBadAnswers(t *testing.T) {
 			at++
 			if a.line != "" {
 				p.send(json.RawMessage(`{"type":"control_response","response":` +
-					strings.ReplaceAll(a.line, "%s", gjson.GetBytes(l.raw, "request_id").Str) + `}`))
+					strings.ReplaceAll(a.line, "%s", jsonobject.Value(l.raw).Get("request_id").Text()) + `}`))
 			}
 		}
 		// Nothing answers the question at the end of the turn either.

@@ -14,10 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidwall/gjson"
-
 	"wavex/budget"
 	"wavex/internal/fakeapi"
+	"wavex/internal/jsonobject"
 )
 
 func TestTroubleOfOneTask(t *testing.T) {
@@ -116,7 +115,7 @@ f=$HOME/$WAVEX_TASK; echo x >> $f; test $(wc -l < $f) -gt 2 || `
 			}
 			var said []string
 			for _, e := range all {
-				if text := gjson.GetBytes(e.Data, "text").Str; e.Type == "notice" && strings.Contains(text, "Stop hook") {
+				if text := jsonobject.Value(e.Data).Get("text").Text(); e.Type == "notice" && strings.Contains(text, "Stop hook") {
 					said = append(said, text)
 				}
 			}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidwall/gjson"
+	"wavex/internal/jsonobject"
 )
 
 // This file runs the example for GitLab as a runner does.
@@ -120,7 +120,7 @@ func TestGitLab(t *testing.T) {
 		if err != nil {
 			t.Fatal(err, m.out.String())
 		}
-		if got := gjson.GetBytes(report, "status").Str; got != c.status {
+		if got := jsonobject.Value(report).Get("status").Text(); got != c.status {
 			t.Errorf("%s, want %s\n%s", got, c.status, m.out.String())
 		}
 		if !exists(filepath.Join(m.workspace, job.Artifacts.Reports["junit"])) {

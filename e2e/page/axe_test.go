@@ -84,8 +84,8 @@ func (p *tab) mustBeAccessible(script, when string, width int) {
 	const run = `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.map((v) => v.id + ": " +
 	  v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + n.html.slice(0, 120) + " " + (n.any[0] || {}).message)
 	    .join("; ")))`
-	for _, f := range p.eval(run).Array() {
-		p.b.t.Errorf("%d %s: %s", width, when, f.Str)
+	for _, f := range p.eval(run).Members() {
+		p.b.t.Errorf("%d %s: %s", width, when, f.Text())
 	}
 	if w := p.eval(`document.documentElement.scrollWidth`).Int(); w > int64(width) {
 		p.b.t.Errorf("%d %s: the page is %d wide", width, when, w)

@@ -22,9 +22,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"wavex/e2e/rig"
+	"wavex/internal/jsonobject"
 )
 
 // patience bounds any one answer or condition.
@@ -37,7 +36,7 @@ type browser struct {
 
 	mu    sync.Mutex
 	next  int
-	waits map[int]chan gjson.Result
+	waits map[int]chan jsonobject.Value
 	tabs  map[string]*tab // by session
 	ended bool
 }
@@ -66,7 +65,7 @@ func launch(t *testing.T) *browser {
 		t.Fatalf("starting chromium: %v", err)
 	}
 	_, _ = ours.r.Close(), theirs.w.Close()
-	b := &browser{t: t, write: ours.w, waits: map[int]chan gjson.Result{}, tabs: map[string]*tab{}}
+	b := &browser{t: t, write: ours.w, waits: map[int]chan jsonobject.Value{}, tabs: map[string]*tab{}}
 	done := make(chan struct{})
 	go func() { defer close(done); b.read(theirs.r) }()
 	t.Cleanup(func() {
@@ -104,29 +103,29 @@ func (b *browser) read(in io.Reader) {
 			b.mu.Unlock()
 			return
 		}
-		m := gjson.ParseBytes(raw[:len(raw)-1])
+		m := jsonobject.Value(raw[:len(raw)-1])
 		b.mu.Lock()
 		if id := int(m.Get("id").Int()); id > 0 {
 			if c := b.waits[id]; c != nil {
 				c <- m
 				delete(b.waits, id)
 			}
-		} else if p := b.tabs[m.Get("sessionId").Str]; p != nil {
-			p.event(m.Get("method").Str, m.Get("params"))
+		} else if p := b.tabs[m.Get("sessionId").Text()]; p != nil {
+			p.event(m.Get("method").Text(), m.Get("params"))
 		}
 		b.mu.Unlock()
 	}
 }
 
 // call sends a command and waits for its result.
-func (b *browser) call(session, method string, params map[string]any) (gjson.Result, error) {
+func (b *browser) call(session, method string, params map[string]any) (jsonobject.Value, error) {
 	b.mu.Lock()
 	if b.ended {
 		b.mu.Unlock()
-		return gjson.Result{}, errors.New("chromium has ended")
+		return nil, errors.New("chromium has ended")
 	}
 	b.next++
-	id, c := b.next, make(chan gjson.Result, 1)
+	id, c := b.next, make(chan jsonobject.Value, 1)
 	b.waits[id] = c
 	m := map[string]any{"id": id, "method": method}
 	if params != nil {
@@ -141,7 +140,7 @@ func (b *browser) call(session, method string, params map[string]any) (gjson.Res
 	}
 	b.mu.Unlock()
 	if err != nil {
-		return gjson.Result{}, err
+		return nil, err
 	}
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -150,12 +149,12 @@ func (b *browser) call(session, method string, params map[string]any) (gjson.Res
 		if !ok {
 			return m, errors.New("chromium has ended")
 		}
-		if e := m.Get("error.message"); e.Exists() {
-			return m, fmt.Errorf("%s: %s", method, e.Str)
+		if e := m.Get("error.message"); e != nil {
+			return m, fmt.Errorf("%s: %s", method, e.Text())
 		}
 		return m.Get("result"), nil
 	case <-timer.C:
-		return gjson.Result{}, fmt.Errorf("%s: no answer", method)
+		return nil, fmt.Errorf("%s: no answer", method)
 	}
 }
 
@@ -166,12 +165,12 @@ func (b *browser) tab(width, height int, scheme string) *tab {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	got, err := b.call("", "Target.attachToTarget", map[string]any{"targetId": target.Get("targetId").Str,
+	got, err := b.call("", "Target.attachToTarget", map[string]any{"targetId": target.Get("targetId").Text(),
 		"flatten": true})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	p := &tab{b: b, session: got.Get("sessionId").Str, loaded: make(chan struct{}, 1)}
+	p := &tab{b: b, session: got.Get("sessionId").Text(), loaded: make(chan struct{}, 1)}
 	b.mu.Lock()
 	b.tabs[p.session] = p
 	b.mu.Unlock()
@@ -185,7 +184,7 @@ func (b *browser) tab(width, height int, scheme string) *tab {
 	return p
 }
 
-func (p *tab) event(method string, e gjson.Result) {
+func (p *tab) event(method string, e jsonobject.Value) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch method {
@@ -195,22 +194,22 @@ func (p *tab) event(method string, e gjson.Result) {
 		default:
 		}
 	case "Runtime.exceptionThrown":
-		p.faults = append(p.faults, e.Get("exceptionDetails.text").Str+" "+
-			e.Get("exceptionDetails.exception.description").Str)
+		p.faults = append(p.faults, e.Get("exceptionDetails.text").Text()+" "+
+			e.Get("exceptionDetails.exception.description").Text())
 	case "Runtime.consoleAPICalled":
-		if kind := e.Get("type").Str; kind == "error" || kind == "warning" || kind == "assert" {
-			p.faults = append(p.faults, kind+": "+e.Get("args").Raw)
+		if kind := e.Get("type").Text(); kind == "error" || kind == "warning" || kind == "assert" {
+			p.faults = append(p.faults, kind+": "+string(e.Get("args")))
 		}
 	case "Log.entryAdded":
-		if l := e.Get("entry.level").Str; l == "error" || l == "warning" {
-			p.faults = append(p.faults, l+": "+e.Get("entry.text").Str+" "+e.Get("entry.url").Str)
+		if l := e.Get("entry.level").Text(); l == "error" || l == "warning" {
+			p.faults = append(p.faults, l+": "+e.Get("entry.text").Text()+" "+e.Get("entry.url").Text())
 		}
 	case "Network.requestWillBeSent":
-		p.requests = append(p.requests, e.Get("request.url").Str)
+		p.requests = append(p.requests, e.Get("request.url").Text())
 	}
 }
 
-func (p *tab) do(method string, params map[string]any) gjson.Result {
+func (p *tab) do(method string, params map[string]any) jsonobject.Value {
 	p.b.t.Helper()
 	r, err := p.b.call(p.session, method, params)
 	if err != nil {
@@ -226,7 +225,7 @@ func (p *tab) open(url string) time.Duration {
 	ctx, cancel := context.WithTimeout(p.b.t.Context(), patience)
 	defer cancel()
 	answered := make(chan struct{})
-	var answer gjson.Result
+	var answer jsonobject.Value
 	var err error
 	go func() {
 		defer close(answered)
@@ -234,7 +233,7 @@ func (p *tab) open(url string) time.Duration {
 	}()
 	took, ok := rig.Within(ctx, patience, func() bool { return len(p.loaded) > 0 })
 	<-answered
-	if e := answer.Get("errorText").Str; err != nil || e != "" || !ok {
+	if e := answer.Get("errorText").Text(); err != nil || e != "" || !ok {
 		p.b.t.Fatalf("opening %s: %v %s, loaded: %v", url, err, e, ok)
 	}
 	<-p.loaded
@@ -242,11 +241,11 @@ func (p *tab) open(url string) time.Duration {
 }
 
 // eval returns the value of an expression in the page.
-func (p *tab) eval(expression string) gjson.Result {
+func (p *tab) eval(expression string) jsonobject.Value {
 	p.b.t.Helper()
 	r := p.do("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
-	if e := r.Get("exceptionDetails"); e.Exists() {
-		p.b.t.Fatalf("%s: %s", expression, e.Get("exception.description").Str)
+	if e := r.Get("exceptionDetails"); e != nil {
+		p.b.t.Fatalf("%s: %s", expression, e.Get("exception.description").Text())
 	}
 	return r.Get("result.value")
 }
@@ -269,7 +268,7 @@ func quoted(s string) string {
 // text returns the text of an element.
 func (p *tab) text(selector string) string {
 	p.b.t.Helper()
-	return p.eval("document.querySelector(" + quoted(selector) + ").innerText").Str
+	return p.eval("document.querySelector(" + quoted(selector) + ").innerText").Text()
 }
 
 // pressKey sends a key press like a person's.
@@ -305,7 +304,7 @@ func (p *tab) screenshot(name string) {
 		return
 	}
 	png, err := base64.StdEncoding.DecodeString(p.do("Page.captureScreenshot",
-		map[string]any{"format": "png"}).Get("data").Str)
+		map[string]any{"format": "png"}).Get("data").Text())
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644)
 	}

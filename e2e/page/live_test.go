@@ -69,7 +69,7 @@ func TestLivePage(t *testing.T) {
 		0).Advance(time.Second)
 	show()
 	p.until(`document.querySelector("#panel").innerText.includes("Attempt 2")`)
-	if got := p.eval(`document.querySelector("#search").value`).Str; got != "first" {
+	if got := p.eval(`document.querySelector("#search").value`).Text(); got != "first" {
 		t.Errorf("the search now holds %q", got)
 	}
 	s.EndAttempt("T-001", reporttest.PassingResult(20_000), event.Completed, nil).StartWave(2).StartAttempt("T-002",

@@ -78,19 +78,19 @@ func TestReportOfLists(t *testing.T) {
 	p := launch(t).tab(1360, 1000, "light")
 	p.open(url)
 	rows := `[...document.querySelectorAll("#rows tbody tr .open")].map((b) => b.lastChild.textContent).join(" ")`
-	if got := p.eval(rows).Str; got != "find migrate migrate[b.go] audit end fix none" {
+	if got := p.eval(rows).Text(); got != "find migrate migrate[b.go] audit end fix none" {
 		t.Errorf("the rows are %s", got)
 	}
 	row := `document.querySelector('#rows tr[data-list="migrate"]')`
 	for _, want := range []string{"5/6, 1 failed", "$0.42", "failed"} {
-		if got := p.eval(row + `.innerText`).Str; !strings.Contains(got, want) {
+		if got := p.eval(row + `.innerText`).Text(); !strings.Contains(got, want) {
 			t.Errorf("the row of the list has no %q: %s", want, got)
 		}
 	}
 	for _, want := range []string{"find migrate migrate[a.go] migrate[b.go] migrate[c.go] migrate[d.go] migrate[e.go] " +
 		"migrate[f.go] audit end fix none", "find migrate migrate[b.go] audit end fix none"} {
 		p.eval(row + `.querySelector(".open").click()`)
-		if got := p.eval(rows).Str; got != want {
+		if got := p.eval(rows).Text(); got != want {
 			t.Errorf("the rows are %s", got)
 		}
 	}
@@ -98,7 +98,7 @@ func TestReportOfLists(t *testing.T) {
 		t.Errorf("%d nodes of 3 lists and 2 tasks", n)
 	}
 	p.eval(`document.querySelector("#graph .node.list").dispatchEvent(new MouseEvent("click", {bubbles: true}))`)
-	if got := p.eval(row + `.querySelector(".open").getAttribute("aria-expanded")`).Str; got != "true" {
+	if got := p.eval(row + `.querySelector(".open").getAttribute("aria-expanded")`).Text(); got != "true" {
 		t.Errorf("a click on the node unfolds the row: %q", got)
 	}
 	p.eval(`document.querySelector('#rows tr[data-i="0"] .open').click()`)
@@ -121,7 +121,7 @@ func TestReportOf300(t *testing.T) {
 	url := savePage(t, story)
 	p := launch(t).tab(1360, 1000, "light")
 	opensSoon(t, p, url)
-	if p.eval(`document.documentElement.dataset.ready`).Str != "yes" {
+	if p.eval(`document.documentElement.dataset.ready`).Text() != "yes" {
 		t.Fatal("the page's script did not come to its end")
 	}
 	for selector, want := range map[string]string{
@@ -134,7 +134,7 @@ func TestReportOf300(t *testing.T) {
 		}
 	}
 	p.screenshot("300-light")
-	if top := p.eval(`document.querySelector("#failures").getBoundingClientRect().top`).Num; top <= 0 || top >= 1000 {
+	if top := p.eval(`document.querySelector("#failures").getBoundingClientRect().top`).Float(); top <= 0 || top >= 1000 {
 		t.Errorf("the failures begin at %v, not on the first screen", top)
 	}
 	for _, want := range []string{"check failed: go test", "--- FAIL: TestParse", "wavex logs T-"} {
@@ -150,7 +150,7 @@ func TestReportOf300(t *testing.T) {
 	p.pressKey("/")
 	p.write("FAILED go test")
 	p.until(`document.querySelector("#matches").textContent.includes(" of 300")`)
-	rows := p.eval(`[...document.querySelectorAll("#rows tbody tr")].map((r) => r.innerText).join("|")`).Str
+	rows := p.eval(`[...document.querySelectorAll("#rows tbody tr")].map((r) => r.innerText).join("|")`).Text()
 	if n := strings.Count(rows, "|") + 1; n != story.S.Counts.Failed || strings.Count(rows, "check failed: go test") != n {
 		t.Errorf("the search found %q, want the %d failed tasks", rows, story.S.Counts.Failed)
 	}
@@ -158,14 +158,14 @@ func TestReportOf300(t *testing.T) {
 		t.Errorf("%d nodes of the graph are faint", off)
 	}
 	wide := `document.querySelector("#graph svg").getBoundingClientRect().width`
-	own := p.eval(wide).Num
+	own := p.eval(wide).Float()
 	p.eval(`document.querySelector('[aria-label="Zoom into the graph"]').click()`)
-	if zoomed := p.eval(wide).Num; zoomed <= 1.4*own {
+	if zoomed := p.eval(wide).Float(); zoomed <= 1.4*own {
 		t.Errorf("the graph is %v wide, and %v after zooming in", own, zoomed)
 	}
 	p.eval(`document.querySelector('[aria-label="Fit the graph to the window"]').click()`)
-	room := p.eval(`document.querySelector("#graph").clientWidth`).Num
-	if fit := p.eval(wide).Num; fit > room || p.text("#graph-scale") == "150%" {
+	room := p.eval(`document.querySelector("#graph").clientWidth`).Float()
+	if fit := p.eval(wide).Float(); fit > room || p.text("#graph-scale") == "150%" {
 		t.Errorf("the graph is %v wide in %v after fitting it", fit, room)
 	}
 	p.pressKey("Escape")
@@ -176,14 +176,14 @@ func TestReportOf300(t *testing.T) {
 	panel := p.text("#panel")
 	for _, want := range []string{"T-033", "go test ./...", "exit code 1", "Attempt 1", "Attempt 2",
 		"Advice: Count from 1 in Parse.", "Dissent: simplifier: drop the counter", "The agent's report, in its own words"} {
-		if !strings.Contains(p.eval(`document.querySelector("#panel").textContent`).Str, want) {
+		if !strings.Contains(p.eval(`document.querySelector("#panel").textContent`).Text(), want) {
 			t.Errorf("the panel does not show %q:\n%s", want, panel)
 		}
 	}
-	if p.eval(`document.activeElement.id`).Str != "panel-title" {
+	if p.eval(`document.activeElement.id`).Text() != "panel-title" {
 		t.Error("the focus is not in the panel")
 	}
-	if got := p.eval(`document.querySelector('#rows .open').getAttribute("aria-expanded")`).Str; got != "true" {
+	if got := p.eval(`document.querySelector('#rows .open').getAttribute("aria-expanded")`).Text(); got != "true" {
 		t.Errorf("the row's button has aria-expanded %q", got)
 	}
 	p.eval(`for (const d of document.querySelectorAll("#panel details")) d.open = true`)
@@ -210,7 +210,7 @@ func TestThemes(t *testing.T) {
 	url := savePage(t, reporttest.BigRun(t, 300))
 	p := launch(t).tab(1360, 1000, "dark")
 	p.open(url)
-	ground := func() string { return p.eval(`getComputedStyle(document.body).backgroundColor`).Str }
+	ground := func() string { return p.eval(`getComputedStyle(document.body).backgroundColor`).Text() }
 	if got := ground(); got != "rgb(13, 17, 22)" {
 		t.Errorf("in a dark system the ground is %s", got)
 	}
@@ -235,14 +235,14 @@ func TestKeysAndNames(t *testing.T) {
 	p.open(url)
 	p.eval(`document.querySelector('.node[tabindex="0"]').focus()`)
 	p.pressKey("ArrowRight")
-	if got := p.eval(`document.activeElement.getAttribute("aria-label")`).Str; !strings.HasPrefix(got, "T-004 ") {
+	if got := p.eval(`document.activeElement.getAttribute("aria-label")`).Text(); !strings.HasPrefix(got, "T-004 ") {
 		t.Errorf("right of the first task is %q", got)
 	}
 	p.pressKey("Enter")
 	p.until(`document.querySelector("#panel .idline")?.innerText.includes("T-004")`)
 	p.pressKey("j")
 	p.until(`document.querySelector("#panel .idline").innerText.includes("T-005")`)
-	if got := p.eval(`location.hash`).Str; got != "#task=T-005" {
+	if got := p.eval(`location.hash`).Text(); got != "#task=T-005" {
 		t.Errorf("the address ends in %q", got)
 	}
 	p.pressKey("Escape")
@@ -259,7 +259,7 @@ func TestKeysAndNames(t *testing.T) {
 		`[...document.querySelectorAll("th")].filter((x) => !x.scope).map((x) => x.textContent)`,
 		`[...document.querySelectorAll("[id]")].map((x) => x.id).filter((x, i, all) => all.indexOf(x) !== i)`,
 	} {
-		if got := p.eval(missing).Raw; got != "[]" {
+		if got := string(p.eval(missing)); got != "[]" {
 			t.Errorf("%s gives %s", missing, got)
 		}
 	}

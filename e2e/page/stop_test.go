@@ -63,7 +63,7 @@ func TestStopAsksFirst(t *testing.T) {
 			p.until(isOpen + ` && document.querySelector("#stop").innerText.includes("2 running attempts")`)
 			p.mustBeAccessible(script, fmt.Sprint("asked, ", scheme), width)
 			p.screenshot(fmt.Sprint("stop-", width, "-", scheme))
-			if got := p.eval(focused).Str; got != "Keep running" {
+			if got := p.eval(focused).Text(); got != "Keep running" {
 				t.Errorf("the focus is on %q", got)
 			}
 			p.pressKey("j") // a key of the page
@@ -81,7 +81,7 @@ func TestStopAsksFirst(t *testing.T) {
 			}
 			p.pressKey("Enter")
 			p.pressKey("Tab")
-			if got := p.eval(focused).Str; got != "Stop the run" {
+			if got := p.eval(focused).Text(); got != "Stop the run" {
 				t.Errorf("Tab leads to %q", got)
 			}
 			p.pressKey("Enter")

@@ -18,9 +18,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"wavex/budget"
+	"wavex/internal/jsonobject"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
@@ -518,8 +517,8 @@ func TestChildEnvironment(t *testing.T) {
 		t.Errorf("arguments\n%q, want\n%q", d.Args, want)
 	}
 	registers, prompt, _ := strings.Cut(d.Heard, "\n")
-	if strings.Count(prompt, "\n") != 1 || gjson.Get(prompt, "message.content").Str != b.req.Prompt ||
-		gjson.Get(prompt, "type").Str != "user" || registers+"\n" != string(initializeLine(0)) {
+	if strings.Count(prompt, "\n") != 1 || jsonobject.Value(prompt).Get("message.content").Text() != b.req.Prompt ||
+		jsonobject.Value(prompt).Get("type").Text() != "user" || registers+"\n" != string(initializeLine(0)) {
 		t.Errorf("heard %q", d.Heard)
 	}
 	env := map[string]string{}
@@ -541,8 +540,9 @@ func TestChildEnvironment(t *testing.T) {
 		}
 	}
 	data, err := os.ReadFile(filepath.Join(b.logs, loop.RehearseFile))
-	if err != nil || gjson.GetBytes(data, "task").Str != "T-001" || gjson.GetBytes(data, "attempt").Int() != 1 ||
-		gjson.GetBytes(data, "block.x").Int() != 1 {
+	told := jsonobject.Value(data)
+	if err != nil || told.Get("task").Text() != "T-001" || told.Get("attempt").Int() != 1 ||
+		told.Get("block.x").Int() != 1 {
 		t.Errorf("rehearse.json = %s, %v", data, err)
 	}
 }

@@ -5,9 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/tidwall/gjson"
-
 	"wavex/budget"
+	"wavex/internal/jsonobject"
 	"wavex/internal/loop"
 	"wavex/internal/safefile"
 	"wavex/runner"
@@ -188,26 +187,26 @@ func (f *transcript) askUsage() {
 }
 
 // onUsage handles the answer to a control request.
-func (f *transcript) onUsage(r gjson.Result) {
-	id := r.Get("request_id").Str
+func (f *transcript) onUsage(r jsonobject.Value) {
+	id := r.Get("request_id").Text()
 	if id != baselineUsageID && id != usageID {
 		return // answers an interrupt; a result line follows
 	}
 	total := r.Get("response.session.total_cost_usd")
-	if total.Type != gjson.Number || total.Num < 0 {
+	if total.Kind() != '0' || total.Float() < 0 {
 		f.requestUsage = nil // this CLI does not support get_usage
 		return
 	}
-	if len(r.Get("response.behaviors").Raw) > len("null") {
+	if len(r.Get("response.behaviors")) > len("null") {
 		f.requestUsage = nil // a subscription: to answer, the CLI would read all past sessions
 	}
 	if id == baselineUsageID {
 		if f.responses.cost == 0 && f.results == 0 {
-			f.account.startTotal = total.Num
+			f.account.startTotal = total.Float()
 		}
 		return
 	}
-	f.account.onUsage(total.Num, &f.responses)
+	f.account.onUsage(total.Float(), &f.responses)
 	if f.usagePending = false; f.usageStale {
 		f.usageStale = false
 		f.askUsage()

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tidwall/gjson"
-
+	"wavex/internal/jsonobject"
 	"wavex/internal/loop"
 	"wavex/internal/policy"
 	"wavex/internal/safefile"
@@ -26,20 +25,19 @@ func CutCalls(logDir string) (calls []string, last time.Time, err error) {
 	type call struct{ id, text string }
 	var open []call
 	err = (&stream{onLine: func(line []byte, _ bool) {
-		o := gjson.ParseBytes(line)
-		o.Get("message.content").ForEach(func(_, b gjson.Result) bool {
-			switch id := b.Get("id").Str; b.Get("type").Str {
+		o := jsonobject.Value(line)
+		for _, b := range o.Get("message.content").Members() {
+			switch id := b.Get("id").Text(); b.Get("type").Text() {
 			case "tool_use":
 				if !slices.ContainsFunc(open, func(c call) bool { return c.id == id }) {
-					tool := policy.Call{Tool: b.Get("name").Str, Input: []byte(b.Get("input").Raw)}
+					tool := policy.Call{Tool: b.Get("name").Text(), Input: b.Get("input")}
 					open = append(open, call{id, tool.Tool + " " + policy.Target(tool)})
 				}
 			case "tool_result":
-				open = slices.DeleteFunc(open, func(c call) bool { return c.id == b.Get("tool_use_id").Str })
+				open = slices.DeleteFunc(open, func(c call) bool { return c.id == b.Get("tool_use_id").Text() })
 			}
-			return true
-		})
-		if o.Get("type").Str == "result" {
+		}
+		if o.Get("type").Text() == "result" {
 			open = nil
 		}
 	}}).run(in)

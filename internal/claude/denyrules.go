@@ -8,8 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
+	"wavex/internal/jsonobject"
 	"wavex/internal/loop"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
@@ -55,8 +54,10 @@ func (t *turn) settings(yield func(path string, text []byte) bool) {
 func (t *turn) denyRules() (rules []denyRule) {
 	home := proc.Getenv(t.Environ(t.req.Env), "HOME")
 	for path, text := range t.settings {
-		for _, rule := range gjson.GetBytes(text, "permissions.[deny,ask]|@flatten").Array() {
-			rules = append(rules, denyRule{strings.TrimSpace(rule.Str), path, filepath.Dir(filepath.Dir(path)), home})
+		for _, list := range []string{"permissions.deny", "permissions.ask"} {
+			for _, rule := range jsonobject.Value(text).Get(list).Members() {
+				rules = append(rules, denyRule{strings.TrimSpace(rule.Text()), path, filepath.Dir(filepath.Dir(path)), home})
+			}
 		}
 	}
 	for _, rule := range t.req.Settings.DisallowedTools {
@@ -73,9 +74,13 @@ func (t *turn) heldBy(c *responses) string {
 	}
 	hooks := map[bool][]string{} // by whether the feedback is known to be theirs
 	for path, text := range t.settings {
-		for _, command := range gjson.GetBytes(text, "hooks.Stop.#.hooks|@flatten|#.command").Array() {
-			theirs := strings.HasPrefix(c.feedback, "["+command.Str+"]: ")
-			hooks[theirs] = append(hooks[theirs], textfmt.OneLine(command.Str, 200)+" in "+path)
+		for _, group := range jsonobject.Value(text).Get("hooks.Stop").Members() {
+			for _, h := range group.Get("hooks").Members() {
+				if command := h.Get("command").Text(); command != "" {
+					theirs := strings.HasPrefix(c.feedback, "["+command+"]: ")
+					hooks[theirs] = append(hooks[theirs], textfmt.OneLine(command, 200)+" in "+path)
+				}
+			}
 		}
 	}
 	which := cmp.Or(strings.Join(hooks[true], " or "), strings.Join(hooks[false], " or "), "not in your settings")
@@ -103,13 +108,13 @@ func (r denyRule) denies(d denial) bool {
 	if !ok || pattern == "*" {
 		return true
 	}
-	if path := cmp.Or(d.input.Get("file_path").Str, d.input.Get("notebook_path").Str); path != "" {
+	if path := cmp.Or(d.input.Get("file_path").Text(), d.input.Get("notebook_path").Text()); path != "" {
 		return r.deniesPath(pattern, path)
 	}
-	if command := d.input.Get("command").Str; command != "" {
+	if command := d.input.Get("command").Text(); command != "" {
 		return deniesCommand(pattern, command)
 	}
-	return d.input.Exists() && r.text == allowRule(d)
+	return d.input != nil && r.text == allowRule(d)
 }
 
 // deniesCommand reports whether a pattern matches one of the commands of a line. It takes words in quotes for commands,
@@ -181,7 +186,7 @@ func leftFor(dir string, d denial) string {
 	if !ok {
 		return ""
 	}
-	target := policy.Target(policy.Call{Input: []byte(d.input.Raw)})
+	target := policy.Target(policy.Call{Input: d.input})
 	separates := func(c rune) bool { return strings.ContainsRune(" \t\n\"'`;&|<>()=:", c) }
 	for _, path := range strings.FieldsFunc(target, separates) {
 		below, inside := strings.CutPrefix(filepath.ToSlash(path)+"/", project+"/")

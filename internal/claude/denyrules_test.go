@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidwall/gjson"
-
+	"wavex/internal/jsonobject"
 	"wavex/internal/proc"
 	"wavex/runner"
 )
@@ -45,7 +44,7 @@ func TestDenyRules(t *testing.T) {
 		{"mcp__db", "mcp__db__query", `{}`, false},
 	} {
 		rule := denyRule{text: c.rule, base: "/p", home: "/h"}
-		if got := rule.denies(denial{tool: c.tool, input: gjson.Parse(c.input)}); got != c.want {
+		if got := rule.denies(denial{tool: c.tool, input: jsonobject.Value(c.input)}); got != c.want {
 			t.Errorf("%s denies %s %s: %v, want %v", c.rule, c.tool, c.input, got, c.want)
 		}
 	}
@@ -65,13 +64,13 @@ func TestNamesDenyRules(t *testing.T) {
 	deny := turn.denyRules()
 	user := "Bash in " + filepath.Join(home, ".claude", "settings.json")
 	for want, d := range map[string]denial{
-		user: {tool: "Bash", input: gjson.Parse(`{"command":"ls"}`)},
+		user: {tool: "Bash", input: jsonobject.Value(`{"command":"ls"}`)},
 		"Edit(*.lock) in " + filepath.Join(dir, ".claude", "settings.json"): {tool: "Write",
-			input: gjson.Parse(`{"file_path":"` + dir + `/go.lock"}`)},
-		"WebFetch in the plan's disallowedTools": {tool: "WebFetch", input: gjson.Parse(`{"url":"https://go.dev"}`)},
+			input: jsonobject.Value(`{"file_path":"` + dir + `/go.lock"}`)},
+		"WebFetch in the plan's disallowedTools": {tool: "WebFetch", input: jsonobject.Value(`{"url":"https://go.dev"}`)},
 		"NotebookEdit in " + filepath.Join(home, ".claude", "settings.json"): {tool: "NotebookEdit",
-			input: gjson.Parse(`{"notebook_path":"/x"}`)},
-		"": {tool: "Read", input: gjson.Parse(`{"file_path":"/x"}`)},
+			input: jsonobject.Value(`{"notebook_path":"/x"}`)},
+		"": {tool: "Read", input: jsonobject.Value(`{"file_path":"/x"}`)},
 	} {
 		if got := denials([]denial{d}, nil, deny, dir); len(got) != 1 || got[0].By != want {
 			t.Errorf("denials of %s: %+v, want by %q", d.tool, got, want)
@@ -144,9 +143,9 @@ func TestLeftItsDirectory(t *testing.T) {
 	const tree = "/p/.loop/worktrees/w1"
 	for path, want := range map[string]string{"/p/a.go": "/p/a.go", "/q/a.go": "", tree + "/a.go": "", "/pq": "",
 		"cd /p&&make": "/p", "echo x >/p/a.go": "/p/a.go", "cat " + tree + "/a.go": ""} {
-		d := denial{tool: "Write", input: gjson.Parse(`{"file_path":"` + path + `"}`)}
+		d := denial{tool: "Write", input: jsonobject.Value(`{"file_path":"` + path + `"}`)}
 		if strings.Contains(path, " ") {
-			d = denial{tool: "Bash", input: gjson.Parse(`{"command":"` + path + `"}`)}
+			d = denial{tool: "Bash", input: jsonobject.Value(`{"command":"` + path + `"}`)}
 		}
 		if got := denials([]denial{d}, nil, nil, tree); got[0].Left != want {
 			t.Errorf("%s: left for %q, want %q", path, got[0].Left, want)

@@ -12,10 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"wavex/budget"
 	"wavex/internal/claude/statement"
+	"wavex/internal/jsonobject"
 	"wavex/internal/policy"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -97,11 +96,11 @@ type toolUse struct {
 const refusalsMax = 100
 
 // onUse handles a call in a message of the model.
-func (p *toolCalls) onUse(id, tool, message, input string) {
+func (p *toolCalls) onUse(id, tool, message string, input []byte) {
 	if p.uses == nil {
 		p.uses = map[string]toolUse{}
 	}
-	p.uses[strings.Clone(id)] = toolUse{strings.Clone(tool), strings.Clone(message), []byte(input)}
+	p.uses[id] = toolUse{tool, message, bytes.Clone(input)}
 }
 
 // fail ends the turn. The first reason counts.
@@ -117,17 +116,17 @@ func (p *toolCalls) fail(outcome runner.Outcome, format string, args ...any) {
 
 // onInitialized handles the answer to initializeLine. hooks_applied is false where the CLI's own
 // settings keep callbacks away (observed on claude 2.1.330).
-func (p *toolCalls) onInitialized(r gjson.Result) {
+func (p *toolCalls) onInitialized(r jsonobject.Value) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	applied := r.Get("response.hooks_applied")
-	if r.Get("subtype").Str == "error" || applied.Exists() && !applied.Bool() {
-		p.fail(runner.Broken, "the CLI does not take the policy: %s", cmp.Or(r.Get("error").Str, "hooks_applied is false"))
+	if r.Get("subtype").Text() == "error" || applied != nil && !applied.Bool() {
+		p.fail(runner.Broken, "the CLI does not take the policy: %s", cmp.Or(r.Get("error").Text(), "hooks_applied is false"))
 	}
 }
 
 // onInit ends the turn of a CLI in bare mode, before its first response.
-func (p *toolCalls) onInit(o gjson.Result) {
+func (p *toolCalls) onInit(o jsonobject.Value) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if statement.IsBare(o) {
@@ -137,15 +136,15 @@ func (p *toolCalls) onInit(o gjson.Result) {
 }
 
 // onRequest answers a control request of the CLI. It ignores requests other than callbacks.
-func (p *toolCalls) onRequest(o gjson.Result, cut bool) {
+func (p *toolCalls) onRequest(o jsonobject.Value, cut bool) {
 	r := o.Get("request")
-	if r.Get("subtype").Str != "hook_callback" {
+	if r.Get("subtype").Text() != "hook_callback" {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	id, in, out := strings.Clone(o.Get("request_id").Str), r.Get("input"), (*preToolUse)(nil)
-	switch r.Get("callback_id").Str {
+	id, in, out := o.Get("request_id").Text(), r.Get("input"), (*preToolUse)(nil)
+	switch r.Get("callback_id").Text() {
 	case "before":
 		a, d := p.before(in, cut)
 		if d.Act == policy.Ask && p.person != nil {
@@ -159,7 +158,12 @@ func (p *toolCalls) onRequest(o gjson.Result, cut bool) {
 	case "after":
 		p.after(in)
 	case "stop":
-		p.background = len(in.Get(`background_tasks.#(status=="running")#`).Array())
+		p.background = 0
+		for _, task := range in.Get("background_tasks").Members() {
+			if task.Get("status").Text() == "running" {
+				p.background++
+			}
+		}
 	}
 	p.reply(id, out)
 }
@@ -259,13 +263,13 @@ type preToolUse struct {
 const whyStopped = "the attempt is being stopped"
 
 // before decides on a call that has not run.
-func (p *toolCalls) before(in gjson.Result, cut bool) (*askedCall, policy.Decision) {
-	id := strings.Clone(in.Get("tool_use_id").Str)
-	call := policy.Call{ID: id, Agent: strings.Clone(in.Get("agent_id").Str),
-		Tool: strings.Clone(in.Get("tool_name").Str), Dir: strings.Clone(in.Get("cwd").Str),
-		Input: []byte(in.Get("tool_input").Raw)}
+func (p *toolCalls) before(in jsonobject.Value, cut bool) (*askedCall, policy.Decision) {
+	id := in.Get("tool_use_id").Text()
+	call := policy.Call{ID: id, Agent: in.Get("agent_id").Text(),
+		Tool: in.Get("tool_name").Text(), Dir: in.Get("cwd").Text(),
+		Input: append([]byte{}, in.Get("tool_input")...)} // not nil: the call has not ended
 	a := &askedCall{call: call, cut: cut, began: time.Now(),
-		event: cmp.Or(strings.Clone(in.Get("hook_event_name").Str), "PreToolUse")}
+		event: cmp.Or(in.Get("hook_event_name").Text(), "PreToolUse")}
 	if p.asked == nil {
 		p.asked = map[string]*askedCall{}
 	}
@@ -346,57 +350,56 @@ func (p *toolCalls) nearCap(c policy.Call) policy.Decision {
 
 // after compares the input of a call that ran with the one that was asked about: hooks of the user
 // or the project can change it in between.
-func (p *toolCalls) after(in gjson.Result) {
-	a := p.asked[in.Get("tool_use_id").Str]
+func (p *toolCalls) after(in jsonobject.Value) {
+	a := p.asked[in.Get("tool_use_id").Text()]
 	if a == nil || a.took != 0 {
 		return // onResult handles a call that was not asked about
 	}
-	ran := in.Get("tool_input").Raw
+	ran := in.Get("tool_input")
 	a.took = max(time.Since(a.began), 1)
 	switch {
 	case a.refused:
 		p.fail(runner.Wrong, "the policy was not in force: %s ran although it was denied", a.call.Tool)
-	case !sameInput(a.call.Input, []byte(ran), a.call.Dir, a.cut):
+	case !sameInput(a.call.Input, ran, a.call.Dir, a.cut):
 		p.fail(runner.Wrong, "the policy was not in force: a hook changed the input of %s after the policy saw it; "+
 			"the tool had %s", a.call.Tool, ran)
 	}
-	a.ran = []byte(ran)
+	a.ran = bytes.Clone(ran)
 }
 
 // onResult handles a user line. Each call that ran was asked about before, also those of subagents;
 // a result of any other call is an error, such as an unknown tool or input that the tool refuses.
-func (p *toolCalls) onResult(o gjson.Result) {
+func (p *toolCalls) onResult(o jsonobject.Value) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	o.Get("message.content").ForEach(func(_, b gjson.Result) bool {
-		if b.Get("type").Str != "tool_result" {
-			return true
+	for _, b := range o.Get("message.content").Members() {
+		if b.Get("type").Text() != "tool_result" {
+			continue
 		}
-		id, failed := b.Get("tool_use_id").Str, b.Get("is_error").Bool()
+		id, failed := b.Get("tool_use_id").Text(), b.Get("is_error").Bool()
 		a := p.asked[id]
 		switch {
 		case a == nil && !failed:
 			p.fail(runner.Wrong, "the policy was not in force: the CLI carried out %s without asking",
 				cmp.Or(p.uses[id].tool, "a tool"))
 		case a == nil:
-			p.failedUnasked(p.uses[id], o.Get("parent_tool_use_id").Str, b.Get("content"))
+			p.failedUnasked(p.uses[id], o.Get("parent_tool_use_id").Text(), b.Get("content"))
 		case a.refused && !failed:
 			p.fail(runner.Wrong, "the policy was not in force: %s ran although it was denied", a.call.Tool)
 		case !a.refused && a.call.Input != nil:
 			p.ended(a, b.Get("content"), failed)
 		}
 		delete(p.uses, id)
-		return true
-	})
+	}
 }
 
 // failedUnasked gives the judge a call that failed before the CLI could ask about it: nothing ran, and it may be one of
 // a loop. agent names the subagent by the call that started it.
-func (p *toolCalls) failedUnasked(u toolUse, agent string, content gjson.Result) {
+func (p *toolCalls) failedUnasked(u toolUse, agent string, content jsonobject.Value) {
 	if p.judge == nil || u.tool == "" {
 		return
 	}
-	call := policy.Call{Agent: strings.Clone(agent), Tool: u.tool, Input: u.input}
+	call := policy.Call{Agent: agent, Tool: u.tool, Input: u.input}
 	switch d := p.judge.Before(call); d.Act {
 	case policy.Stop:
 		p.fail(runner.Stalled, "stopped at %s %s: %s", call.Tool, textfmt.OneLine(d.Target, 300), d.Reason)
@@ -407,15 +410,15 @@ func (p *toolCalls) failedUnasked(u toolUse, agent string, content gjson.Result)
 }
 
 // outputOf returns the content of a result.
-func outputOf(content gjson.Result) []byte {
-	if content.Type == gjson.String {
-		return []byte(content.Str)
+func outputOf(content jsonobject.Value) []byte {
+	if content.Kind() == '"' {
+		return []byte(content.Text())
 	}
-	return []byte(content.Raw)
+	return bytes.Clone(content)
 }
 
 // ended gives the judge the result of a call.
-func (p *toolCalls) ended(a *askedCall, content gjson.Result, failed bool) {
+func (p *toolCalls) ended(a *askedCall, content jsonobject.Value, failed bool) {
 	if p.judge != nil {
 		r := policy.Result{Input: a.ran, Output: outputOf(content), Failed: failed,
 			Took: cmp.Or(a.took, time.Since(a.began))}

@@ -14,9 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"wavex/budget"
+	"wavex/internal/jsonobject"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
 	"wavex/runner"
@@ -45,7 +44,7 @@ func TestPolicy(t *testing.T) {
 	t.Parallel()
 	pushes := func(act policy.Act) judgeFunc {
 		return func(c policy.Call) policy.Decision {
-			if command := gjson.GetBytes(c.Input, "command").Str; command == "git push" {
+			if command := jsonobject.Value(c.Input).Get("command").Text(); command == "git push" {
 				return policy.Decision{Act: act, Rule: "git push", Target: command, Reason: "commit and leave it"}
 			}
 			return policy.Decision{Act: policy.Pass}
@@ -305,14 +304,14 @@ func TestResultsOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &resultJudge{}
 		p := &toolCalls{judge: j}
-		p.onRequest(gjson.Parse(callback("before", "t", "make").Print), false)
+		p.onRequest(jsonobject.Value(callback("before", "t", "make").Print), false)
 		time.Sleep(3 * time.Second)
-		p.onRequest(gjson.Parse(callback("after", "t", "make").Print), false)
+		p.onRequest(jsonobject.Value(callback("after", "t", "make").Print), false)
 		time.Sleep(time.Second)
-		p.onResult(gjson.Parse(toolResult("t", true).Print))
-		p.onRequest(gjson.Parse(callback("before", "u", "make").Print), false)
+		p.onResult(jsonobject.Value(toolResult("t", true).Print))
+		p.onRequest(jsonobject.Value(callback("before", "u", "make").Print), false)
 		time.Sleep(2 * time.Second)
-		p.onResult(gjson.Parse(toolResult("u", false).Print)) // without a callback after it
+		p.onResult(jsonobject.Value(toolResult("u", false).Print)) // without a callback after it
 		input := []byte(`{"command":"make"}`)
 		want := []policy.Result{{Input: input, Output: []byte("text"), Failed: true, Took: 3 * time.Second},
 			{Input: input, Output: []byte("text"), Took: 2 * time.Second}}
@@ -334,10 +333,10 @@ func TestFailedUnasked(t *testing.T) {
 	}}
 	p := &toolCalls{judge: j}
 	for _, act = range []policy.Act{policy.Pass, policy.Ask, policy.Deny, policy.Stop} {
-		p.onUse("t", "Nothing", "m", `{"a":1}`)
-		p.onResult(gjson.Parse(toolResult("t", true).Print))
+		p.onUse("t", "Nothing", "m", []byte(`{"a":1}`))
+		p.onResult(jsonobject.Value(toolResult("t", true).Print))
 	}
-	(&toolCalls{}).onResult(gjson.Parse(toolResult("t", true).Print))
+	(&toolCalls{}).onResult(jsonobject.Value(toolResult("t", true).Print))
 	call := policy.Call{Tool: "Nothing", Input: []byte(`{"a":1}`)}
 	result := policy.Result{Input: call.Input, Output: []byte("text"), Failed: true}
 	if !reflect.DeepEqual(calls, []policy.Call{call, call, call, call}) ||
@@ -371,7 +370,7 @@ func TestStopDeniesOpenQuestions(t *testing.T) {
 	}), answer: func(line []byte) { answers = append(answers, string(line)) },
 		observe: func(kind, text string) { seen = append(seen, kind+" "+text) },
 		person:  func(policy.Question, func(bool, string)) func() { return func() { cancelled++ } }}
-	p.onRequest(gjson.Parse(callback("before", "a", "git push").Print), false)
+	p.onRequest(jsonobject.Value(callback("before", "a", "git push").Print), false)
 	if !p.isAsking() || answers != nil || seen != nil {
 		t.Errorf("answers %q, seen %q", answers, seen)
 	}
@@ -381,7 +380,7 @@ func TestStopDeniesOpenQuestions(t *testing.T) {
 		t.Errorf("cancelled %d; answers %q; refused %d", cancelled, answers, p.refused)
 	}
 	p.stopping, act = false, policy.Deny
-	p.onRequest(gjson.Parse(callback("before", "b", "git push").Print), false)
+	p.onRequest(jsonobject.Value(callback("before", "b", "git push").Print), false)
 	if len(seen) != 1 || !strings.HasPrefix(seen[0], "denied ") || !strings.Contains(seen[0], "no pushing") {
 		t.Errorf("seen %q", seen)
 	}
@@ -395,7 +394,7 @@ func TestQuestionIsAnsweredOnce(t *testing.T) {
 	p := &toolCalls{judge: judgeFunc(func(policy.Call) policy.Decision { return policy.Decision{Act: policy.Ask} }),
 		answer: func(line []byte) { answers = append(answers, string(line)) },
 		person: func(_ policy.Question, a func(bool, string)) func() { answer = a; return func() {} }}
-	p.onRequest(gjson.Parse(callback("before", "a", "git push").Print), false)
+	p.onRequest(jsonobject.Value(callback("before", "a", "git push").Print), false)
 	answer(true, "")
 	answer(false, "too late")
 	if p.isAsking() || len(answers) != 1 || !strings.Contains(answers[0], `"allow"`) {
@@ -410,8 +409,8 @@ func TestOutputOfCalls(t *testing.T) {
 	for content, want := range map[string]string{`"a\nb"`: "a\nb", parts: parts} {
 		j := &resultJudge{}
 		p := &toolCalls{judge: j}
-		p.onRequest(gjson.Parse(callback("before", "t", "make").Print), false)
-		p.onResult(gjson.Parse(`{"message":{"content":[{"type":"text","text":"x"},` +
+		p.onRequest(jsonobject.Value(callback("before", "t", "make").Print), false)
+		p.onResult(jsonobject.Value(`{"message":{"content":[{"type":"text","text":"x"},` +
 			`{"type":"tool_result","tool_use_id":"t","content":` + content + `}]}}`))
 		if len(j.results) != 1 || string(j.results[0].Output) != want || j.results[0].Failed || p.end != nil {
 			t.Errorf("%s: %+v, %v", content, j.results, p.end)
@@ -426,7 +425,7 @@ func TestCallsOfAStoppedAttempt(t *testing.T) {
 	var answer string
 	p.answer = func(line []byte) { answer = string(line) }
 	p.stop()
-	p.onRequest(gjson.Parse(callback("before", "t", "make").Print), false)
+	p.onRequest(jsonobject.Value(callback("before", "t", "make").Print), false)
 	if !strings.Contains(answer, `"deny"`) || !strings.Contains(answer, "the attempt is being stopped") {
 		t.Errorf("the answer is %s", answer)
 	}
@@ -476,12 +475,12 @@ func TestJudgeGetsTheInputThatRan(t *testing.T) {
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	p := &toolCalls{judge: drawnJudge{say}}
 	call := func(kind, path string) {
-		p.onRequest(gjson.Parse(fmt.Sprintf(`{"request_id":"r","request":{"subtype":"hook_callback","callback_id":%q,`+
+		p.onRequest(jsonobject.Value(fmt.Sprintf(`{"request_id":"r","request":{"subtype":"hook_callback","callback_id":%q,`+
 			`"input":{"tool_use_id":"t1","tool_name":"Edit","cwd":"/w","tool_input":{"file_path":%q}}}}`, kind, path)), false)
 	}
 	call("before", "a.go")
 	call("after", "/w/a.go")
-	p.onResult(gjson.Parse(`{"message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}}`))
+	p.onResult(jsonobject.Value(`{"message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}}`))
 	if want := []string{`after Edit : {"file_path":"/w/a.go"} ok false`}; !slices.Equal(said, want) || p.end != nil {
 		t.Errorf("%q, want %q; %v", said, want, p.end)
 	}
@@ -518,8 +517,8 @@ func TestNearTheCap(t *testing.T) {
 			for i, c := range calls {
 				now = c
 				id, tool := fmt.Sprint(i), cmp.Or(c.tool, "Bash")
-				p.onUse(id, tool, c.message, `{}`)
-				p.conclude(p.before(gjson.Parse(fmt.Sprintf(`{"tool_use_id":%q,"tool_name":%q,"agent_id":%q}`, id, tool,
+				p.onUse(id, tool, c.message, []byte(`{}`))
+				p.conclude(p.before(jsonobject.Value(fmt.Sprintf(`{"tool_use_id":%q,"tool_name":%q,"agent_id":%q}`, id, tool,
 					c.agent)), false))
 				got := p.asked[id].refusal.Act
 				if got != c.want || (p.end != nil) != (got == "stop") || got == "stop" && p.end.outcome != runner.OverCap {
@@ -555,12 +554,12 @@ func TestOddRequests(t *testing.T) {
 	p := &toolCalls{judge: &resultJudge{}}
 	var answers []string
 	p.answer = func(line []byte) { answers = append(answers, string(line)) }
-	p.onRequest(gjson.Parse(`{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool"}}`), false)
+	p.onRequest(jsonobject.Value(`{"request_id":"r","request":{"subtype":"can_use_tool"}}`), false)
 	if len(answers) != 0 {
 		t.Errorf("answered %q", answers)
 	}
-	p.onRequest(gjson.Parse(callback("after", "unknown", "make").Print), false)
-	p.onRequest(gjson.Parse(callback("before", "cut", "make").Print), true)
+	p.onRequest(jsonobject.Value(callback("after", "unknown", "make").Print), false)
+	p.onRequest(jsonobject.Value(callback("before", "cut", "make").Print), true)
 	if len(answers) != 2 || !strings.Contains(answers[0], `"response":{}`) || !strings.Contains(answers[1], `"deny"`) ||
 		!strings.Contains(answers[1], "too long to be checked") || p.refused != 1 || p.refusals[0].Rule != "length" {
 		t.Errorf("answered %q; refusals %+v", answers, p.refusals)
@@ -568,7 +567,7 @@ func TestOddRequests(t *testing.T) {
 	if p.end != nil {
 		t.Fatalf("it ended: %v", p.end)
 	}
-	p.onRequest(gjson.Parse(callback("after", "cut", "make").Print), false)
+	p.onRequest(jsonobject.Value(callback("after", "cut", "make").Print), false)
 	if p.end == nil || !strings.Contains(p.end.reason, "Bash ran although it was denied") {
 		t.Errorf("a denied call ran: %v", p.end)
 	}

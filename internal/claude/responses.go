@@ -1,11 +1,11 @@
 package claude
 
 import (
+	"bytes"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"wavex/budget"
+	"wavex/internal/jsonobject"
 	"wavex/internal/textfmt"
 	"wavex/runner"
 )
@@ -44,7 +44,7 @@ type response struct {
 }
 
 // addWhole counts a response that is reported in one line. inner marks a response of a subagent.
-func (c *responses) addWhole(model string, usage gjson.Result, inner bool) {
+func (c *responses) addWhole(model string, usage jsonobject.Value, inner bool) {
 	r := &response{model: model, final: true}
 	c.add(r, usage)
 	c.finished += r.cost
@@ -55,7 +55,7 @@ func (c *responses) addWhole(model string, usage gjson.Result, inner bool) {
 }
 
 // start counts the first usage of a response.
-func (c *responses) start(who, model string, usage gjson.Result) {
+func (c *responses) start(who, model string, usage jsonobject.Value) {
 	if c.open == nil {
 		c.open = map[string]*response{}
 	}
@@ -68,7 +68,7 @@ func (c *responses) start(who, model string, usage gjson.Result) {
 }
 
 // finish counts the final usage of a response. The CLI may print several; the last counts.
-func (c *responses) finish(who string, usage gjson.Result) {
+func (c *responses) finish(who string, usage jsonobject.Value) {
 	r := c.open[who]
 	if r == nil {
 		return // its begin was not seen
@@ -87,9 +87,13 @@ func (c *responses) finish(who string, usage gjson.Result) {
 
 // hold handles a user line, which may have the feedback of a Stop hook. Several hooks may hold one response. Those of
 // subagents are not counted, because responses of others are under way.
-func (c *responses) hold(o gjson.Result) {
-	text, ok := strings.CutPrefix(o.Get("message.content.0.text").Str, "Stop hook feedback:\n")
-	if !ok || !o.Get("isSynthetic").Bool() || o.Get("parent_tool_use_id").Str != "" || c.lastHeld == c.own {
+func (c *responses) hold(o jsonobject.Value) {
+	const head = "Stop hook feedback:"
+	if !bytes.Contains(o, []byte(head)) {
+		return // most lines are long and have none
+	}
+	text, ok := strings.CutPrefix(o.Get("message.content.0.text").Text(), head+"\n")
+	if !ok || !o.Get("isSynthetic").Bool() || o.Get("parent_tool_use_id").Text() != "" || c.lastHeld == c.own {
 		return
 	}
 	if c.held++; c.held == 1 {
@@ -100,16 +104,16 @@ func (c *responses) hold(o gjson.Result) {
 
 // add updates the usage of a response. Like the CLI, it keeps the previous count if the new one is
 // missing or 0, and replaces it otherwise.
-func (c *responses) add(r *response, usage gjson.Result) {
+func (c *responses) add(r *response, usage jsonobject.Value) {
 	was := *r
 	u := &r.tokens
-	set := func(to *int64, v gjson.Result) {
+	set := func(to *int64, v jsonobject.Value) {
 		if n := tokens(v); n > 0 {
 			*to = n
 		}
 	}
-	usage.ForEach(func(k, v gjson.Result) bool {
-		switch k.Str {
+	for k, v := range usage.Members() {
+		switch k {
 		case "input_tokens":
 			set(&u.Input, v)
 		case "output_tokens":
@@ -123,12 +127,11 @@ func (c *responses) add(r *response, usage gjson.Result) {
 		case "server_tool_use":
 			set(&u.Searches, v.Get("web_search_requests"))
 		case "speed":
-			u.Fast = v.Str == "fast"
+			u.Fast = v.Text() == "fast"
 		case "inference_geo":
-			u.Geo = strings.Clone(v.Str)
+			u.Geo = v.Text()
 		}
-		return true
-	})
+	}
 	c.usage = c.usage.Plus(runner.Usage{Input: u.Input - was.tokens.Input, Output: u.Output - was.tokens.Output,
 		CacheRead: u.CacheRead - was.tokens.CacheRead, CacheWrite: u.CacheWrite - was.tokens.CacheWrite})
 	var listed bool
@@ -139,8 +142,8 @@ func (c *responses) add(r *response, usage gjson.Result) {
 }
 
 // tokens returns a count, or 0 for an implausible value, so that no sum overflows.
-func tokens(v gjson.Result) int64 {
-	if n := v.Int(); v.Type == gjson.Number && n > 0 && n < 1<<40 {
+func tokens(v jsonobject.Value) int64 {
+	if n := v.Int(); v.Kind() == '0' && n > 0 && n < 1<<40 {
 		return n
 	}
 	return 0

@@ -1,11 +1,10 @@
 package claude
 
 import (
+	"bytes"
 	"cmp"
-	"strings"
 
-	"github.com/tidwall/gjson"
-
+	"wavex/internal/jsonobject"
 	"wavex/internal/textfmt"
 	"wavex/runner"
 )
@@ -37,51 +36,53 @@ type resultLine struct {
 type denial struct {
 	id    string // tool_use_id
 	tool  string
-	input gjson.Result // tool_input
+	input jsonobject.Value // tool_input
 }
 
 // onResult parses a result line. Sums are cumulative, so the last line counts.
-func (f *transcript) onResult(o gjson.Result, line []byte, cut bool) {
-	if !gjson.ValidBytes(line) {
+func (f *transcript) onResult(o jsonobject.Value, line []byte, cut bool) {
+	if !jsonobject.Value(line).IsValid() {
 		f.badResult = true
 		return
 	}
-	if id := o.Get("uuid").Str; id != "" && !f.isNew("r", id) {
+	if id := o.Get("uuid").Text(); id != "" && !f.isNew("r", id) {
 		return // printed twice
 	}
 	f.lines++
 	f.badResult = false
 	r := &resultLine{
-		subtype:  strings.Clone(o.Get("subtype").Str),
+		subtype:  o.Get("subtype").Text(),
 		isError:  o.Get("is_error").Bool(),
 		status:   int(o.Get("api_error_status").Int()),
 		turns:    int(o.Get("num_turns").Int()),
-		terminal: strings.Clone(o.Get("terminal_reason").Str),
-		stop:     strings.Clone(o.Get("stop_reason").Str),
+		terminal: o.Get("terminal_reason").Text(),
+		stop:     o.Get("stop_reason").Text(),
 		cut:      cut,
 	}
-	text := o.Get("result").Str
-	r.full, r.text = strings.Clone(text), textfmt.ExcerptOf(text, reportMax)
-	if c := o.Get("total_cost_usd"); c.Type == gjson.Number && c.Num >= 0 {
-		r.total, r.hasCost = c.Num, true
+	text := o.Get("result").Text()
+	r.full, r.text = text, textfmt.ExcerptOf(text, reportMax)
+	if c := o.Get("total_cost_usd"); c.Kind() == '0' && c.Float() >= 0 {
+		r.total, r.hasCost = c.Float(), true
 	}
-	for _, e := range o.Get("errors").Array() {
+	for _, e := range o.Get("errors").Members() {
 		if len(r.errors) < 20 {
 			r.errors = append(r.errors, textfmt.OneLine(e.String(), 300))
 		}
 	}
 	_, r.usage, _ = modelUsage(o.Get("modelUsage"))
 	r.turnCost, r.turnUsage, r.hasTurn = modelUsage(o.Get("model_usage_since_last_result"))
-	o.Get("permission_denials").ForEach(func(_, d gjson.Result) bool {
+	for _, d := range o.Get("permission_denials").Members() {
 		r.denials = append(r.denials, denial{
-			id:    strings.Clone(d.Get("tool_use_id").Str),
-			tool:  strings.Clone(d.Get("tool_name").Str),
-			input: gjson.Parse(strings.Clone(d.Get("tool_input").Raw)),
+			id:    d.Get("tool_use_id").Text(),
+			tool:  d.Get("tool_name").Text(),
+			input: bytes.Clone(d.Get("tool_input")),
 		})
-		return len(r.denials) < 100
-	})
-	if s := o.Get("structured_output"); s.Exists() && s.Type != gjson.Null {
-		r.structured = []byte(s.Raw)
+		if len(r.denials) == 100 {
+			break
+		}
+	}
+	if s := o.Get("structured_output"); s != nil && s.Kind() != 'n' {
+		r.structured = bytes.Clone(s)
 	} else if f.result != nil {
 		r.structured = f.result.structured // of a turn before the agent was woken by its background work
 	}
@@ -92,7 +93,7 @@ func (f *transcript) onResult(o gjson.Result, line []byte, cut bool) {
 			return
 		}
 	}
-	f.session = cmp.Or(strings.Clone(o.Get("session_id").Str), f.session)
+	f.session = cmp.Or(o.Get("session_id").Text(), f.session)
 	f.results++
 	f.result = r
 	f.account.onResult(r, &f.responses)
@@ -111,16 +112,15 @@ func (f *transcript) onTurnEnd() {
 }
 
 // modelUsage sums the usage of all models in a result line. ok reports whether each has a cost.
-func modelUsage(o gjson.Result) (dollars float64, u runner.Usage, ok bool) {
-	ok = o.IsObject()
-	o.ForEach(func(_, m gjson.Result) bool {
+func modelUsage(o jsonobject.Value) (dollars float64, u runner.Usage, ok bool) {
+	ok = o.Kind() == '{'
+	for _, m := range o.Members() {
 		u = u.Plus(runner.Usage{Input: tokens(m.Get("inputTokens")), Output: tokens(m.Get("outputTokens")),
 			CacheRead: tokens(m.Get("cacheReadInputTokens")), CacheWrite: tokens(m.Get("cacheCreationInputTokens"))})
 		c := m.Get("costUSD")
-		ok = ok && c.Type == gjson.Number && c.Num >= 0
-		dollars += c.Num
-		return true
-	})
+		ok = ok && c.Kind() == '0' && c.Float() >= 0
+		dollars += c.Float()
+	}
 	return dollars, u, ok
 }
 

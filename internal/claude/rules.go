@@ -159,7 +159,7 @@ func toolKind(tool string) runner.ToolKind {
 
 // rulesFor returns the rules that together allow one tool call.
 func rulesFor(r denial) []string {
-	command := r.input.Get("command").Str
+	command := r.input.Get("command").Text()
 	if r.tool != "Bash" || strings.TrimSpace(command) == "" {
 		return []string{allowRule(r)}
 	}
@@ -177,14 +177,14 @@ func rulesFor(r denial) []string {
 
 // allowRule returns the narrowest rule that allows a call of a tool other than Bash.
 func allowRule(r denial) string {
-	path := cmp.Or(r.input.Get("file_path").Str, r.input.Get("notebook_path").Str)
+	path := cmp.Or(r.input.Get("file_path").Text(), r.input.Get("notebook_path").Text())
 	switch {
 	case path != "" && toolKind(r.tool) == runner.EditTool: // Edit rules cover them all
 		return "Edit(" + pathRule(path) + ")"
 	case path != "" && r.tool == "Read":
 		return "Read(" + pathRule(path) + ")"
 	case r.tool == "WebFetch":
-		if u, err := url.Parse(r.input.Get("url").Str); err == nil && u.Hostname() != "" {
+		if u, err := url.Parse(r.input.Get("url").Text()); err == nil && u.Hostname() != "" {
 			return "WebFetch(domain:" + u.Hostname() + ")"
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidwall/gjson"
 	"pgregory.net/rapid"
 
+	"wavex/internal/jsonobject"
 	"wavex/internal/plan"
 	"wavex/runner"
 )
@@ -110,7 +110,7 @@ func TestPipelineOfParts(t *testing.T) {
 
 func TestDenials(t *testing.T) {
 	t.Parallel()
-	refused := func(tool, input string) denial { return denial{tool: tool, input: gjson.Parse(input)} }
+	refused := func(tool, input string) denial { return denial{tool: tool, input: jsonobject.Value(input)} }
 	d := refused("Bash", `{"command":"had it"}`)
 	if got := denials([]denial{d}, []string{"Bash(had it)", "Bash"}, nil, ""); len(got) != 1 || got[0].Rule != "" {
 		t.Errorf("denied in spite of a rule for the whole tool: %+v", got)
@@ -145,7 +145,7 @@ func TestDenials(t *testing.T) {
 			got = append(got, d.Rule)
 		}
 		if !slices.Equal(got, tc.want) {
-			t.Errorf("denial of %s %s: %q, want %q", tc.in.tool, tc.in.input.Raw, got, tc.want)
+			t.Errorf("denial of %s %s: %q, want %q", tc.in.tool, tc.in.input, got, tc.want)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestRuleOfATool(t *testing.T) {
 	for _, tt := range [][3]string{{"Read", `{"file_path":"a.go"}`, "Read(a.go)"}, {"Read", `{}`, "Read"},
 		{"LSP", `{"file_path":"a.go"}`, "LSP"}, {"Edit", `{"file_path":"/w/a.go"}`, "Edit(//w/a.go)"},
 		{"WebFetch", `{"url":"https://x.org:1/y"}`, "WebFetch(domain:x.org)"}, {"WebFetch", `{"url":"x"}`, "WebFetch"}} {
-		if got := allowRule(denial{tool: tt[0], input: gjson.Parse(tt[1])}); got != tt[2] {
+		if got := allowRule(denial{tool: tt[0], input: jsonobject.Value(tt[1])}); got != tt[2] {
 			t.Errorf("%s %s: %s, want %s", tt[0], tt[1], got, tt[2])
 		}
 	}
@@ -190,7 +190,7 @@ func TestQuotedAmpersand(t *testing.T) {
 func TestImplausibleTokens(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"1099511627775": 1<<40 - 1, "1099511627776": 0, "-1": 0, `"7"`: 0, "7": 7} {
-		if got := tokens(gjson.Parse(text)); got != want {
+		if got := tokens(jsonobject.Value(text)); got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"io"
 	"unsafe"
 
-	"github.com/tidwall/gjson"
+	"wavex/internal/jsonobject"
 )
 
 // chunkSize is the size of a read, in bytes. A line up to chunkSize is parsed in place; a longer one
@@ -150,7 +150,7 @@ func (s *stream) finish(b []byte) {
 		return
 	}
 	s.tee(b)
-	if _, known := lineType(b); !known && b[0] == '{' && !gjson.ValidBytes(b) {
+	if _, known := lineType(b); !known && b[0] == '{' && !jsonobject.Value(b).IsValid() {
 		return // the beginning of a line has no use
 	}
 	if look {
@@ -171,7 +171,7 @@ func (s *stream) tee(b []byte) {
 func (s *stream) filterLine(line []byte) (keep, look bool) {
 	kind, known := lineType(line)
 	if !known && len(line) > 0 && line[0] == '{' {
-		kind = gjson.Get(unsafe.String(&line[0], len(line)), "type").Str
+		kind = jsonobject.Value(line).Get("type").Text()
 	}
 	if kind == "stream_event" {
 		keep = hasUsage(line)
@@ -186,7 +186,7 @@ func hasUsage(line []byte) bool {
 	if rest, ok := bytes.CutPrefix(line, []byte(head)); ok {
 		return bytes.HasPrefix(rest, []byte(`message_start"`)) || bytes.HasPrefix(rest, []byte(`message_delta"`))
 	}
-	event := gjson.Get(unsafe.String(&line[0], len(line)), "event.type").Str
+	event := jsonobject.Value(line).Get("event.type").Text()
 	return event == "message_start" || event == "message_delta"
 }
 

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/tidwall/gjson"
 	"pgregory.net/rapid"
 
 	"wavex/budget"
+	"wavex/internal/jsonobject"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/runner"
@@ -177,7 +177,7 @@ func TestLastResponse(t *testing.T) {
 	t.Parallel()
 	for _, inner := range []bool{false, true} {
 		c := responses{prices: flatPrices{}}
-		c.addWhole("claude-opus-4-8", gjson.Parse(`{"input_tokens":1000,"output_tokens":1000}`), inner)
+		c.addWhole("claude-opus-4-8", jsonobject.Value(`{"input_tokens":1000,"output_tokens":1000}`), inner)
 		if c.finished == 0 || (c.last == c.finished) == inner || (c.own == 1) == inner {
 			t.Errorf("of a subagent %v: the last costs %d, all %d", inner, c.last, c.finished)
 		}
@@ -320,11 +320,11 @@ func TestTruncatorKeepsJSON(t *testing.T) {
 		if !ok || !json.Valid(out) {
 			t.Fatalf("not JSON any more: %v %.100s", ok, out)
 		}
-		if got := gjson.GetBytes(out, "b"); got.Raw != gjson.GetBytes(line, "b").Raw {
-			t.Fatalf("a short string changed: %s", got.Raw)
+		if got := jsonobject.Value(out).Get("b"); !bytes.Equal(got, jsonobject.Value(line).Get("b")) {
+			t.Fatalf("a short string changed: %s", got)
 		}
-		if got := gjson.GetBytes(out, "c.#").Int(); got != 4 {
-			t.Fatalf("the structure changed: %d elements", got)
+		if c := jsonobject.Value(out).Get("c"); c.Len() != 4 {
+			t.Fatalf("the structure changed: %s", c)
 		}
 	})
 }
@@ -528,9 +528,9 @@ func TestTruncatorOfManyStrings(t *testing.T) {
 	var s truncator
 	s.feed([]byte(line))
 	out, ok := s.result()
-	if b := gjson.GetBytes(out, "b").Str; !ok || b != strings.Repeat("y", tightMax) ||
-		gjson.GetBytes(out, "c").Int() != 1 {
-		t.Errorf("%v, b has %d bytes, c is %s", ok, len(b), gjson.GetBytes(out, "c").Raw)
+	if b := jsonobject.Value(out).Get("b").Text(); !ok || b != strings.Repeat("y", tightMax) ||
+		jsonobject.Value(out).Get("c").Int() != 1 {
+		t.Errorf("%v, b has %d bytes, c is %s", ok, len(b), jsonobject.Value(out).Get("c"))
 	}
 }
 

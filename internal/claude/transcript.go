@@ -6,10 +6,8 @@ import (
 	"hash/maphash"
 	"strings"
 	"time"
-	"unsafe"
 
-	"github.com/tidwall/gjson"
-
+	"wavex/internal/jsonobject"
 	"wavex/internal/textfmt"
 	"wavex/runner"
 )
@@ -94,24 +92,22 @@ func (f *transcript) onLine(line []byte, cut bool) {
 		f.onStrayLine(line)
 		return
 	}
-	// Strings are parsed without a copy and must be cloned to be kept: the next read overwrites the
-	// bytes.
-	o := gjson.Parse(unsafe.String(&line[0], len(line)))
+	o := jsonobject.Value(line)
 	kind, ok := lineType(line)
 	if !ok {
-		kind = o.Get("type").Str
+		kind = o.Get("type").Text()
 	}
 	if kind == "result" {
 		f.onResult(o, line, cut)
 		return
 	}
-	if kind == "" && !gjson.ValidBytes(line) {
+	if kind == "" && !jsonobject.Value(line).IsValid() {
 		f.onStrayLine(line)
 		return
 	}
 	switch kind {
 	case "control_response":
-		if r := o.Get("response"); f.calls != nil && r.Get("request_id").Str == initializeID {
+		if r := o.Get("response"); f.calls != nil && r.Get("request_id").Text() == initializeID {
 			f.calls.onInitialized(r)
 		} else {
 			f.onUsage(r)
@@ -124,7 +120,7 @@ func (f *transcript) onLine(line []byte, cut bool) {
 		return
 	case "control_cancel_request":
 		if f.calls != nil {
-			f.calls.onCancelled(o.Get("request_id").Str)
+			f.calls.onCancelled(o.Get("request_id").Text())
 		}
 		return
 	case sharedType:
@@ -155,15 +151,15 @@ func (f *transcript) onStrayLine(line []byte) {
 	}
 }
 
-func (f *transcript) onSystem(o gjson.Result) {
-	switch o.Get("subtype").Str {
+func (f *transcript) onSystem(o jsonobject.Value) {
+	switch o.Get("subtype").Text() {
 	case "init":
-		f.init = sessionInit{seen: true, version: strings.Clone(o.Get("claude_code_version").Str),
-			model: strings.Clone(o.Get("model").Str)}
-		for _, tool := range o.Get("tools").Array() {
-			f.init.tools = append(f.init.tools, strings.Clone(tool.Str))
+		f.init = sessionInit{seen: true, version: o.Get("claude_code_version").Text(),
+			model: o.Get("model").Text()}
+		for _, tool := range o.Get("tools").Members() {
+			f.init.tools = append(f.init.tools, tool.Text())
 		}
-		f.session = strings.Clone(o.Get("session_id").Str)
+		f.session = o.Get("session_id").Text()
 		if f.calls != nil {
 			f.calls.onInit(o)
 		}
@@ -172,33 +168,33 @@ func (f *transcript) onSystem(o gjson.Result) {
 	case "api_retry":
 		f.retries.count++
 		f.retries.status = int(o.Get("error_status").Int())
-		f.retries.kind = strings.Clone(o.Get("error").Str)
+		f.retries.kind = o.Get("error").Text()
 		f.retries.delay = time.Duration(o.Get("retry_delay_ms").Float() * float64(time.Millisecond))
-		f.report("api_retry", strings.TrimSpace(o.Get("error_status").Raw+" "+f.retries.kind))
+		f.report("api_retry", strings.TrimSpace(string(o.Get("error_status"))+" "+f.retries.kind))
 	case "task_progress", "task_notification", "compact_boundary":
 		f.askUsage() // responses of subagents are not in the stream
 	}
 }
 
 // onEvent handles a stream_event of an API response (--include-partial-messages).
-func (f *transcript) onEvent(o gjson.Result) {
-	who, e := o.Get("parent_tool_use_id").Str, o.Get("event")
-	switch e.Get("type").Str {
+func (f *transcript) onEvent(o jsonobject.Value) {
+	who, e := o.Get("parent_tool_use_id").Text(), o.Get("event")
+	switch e.Get("type").Text() {
 	case "message_start":
 		f.onWork()
-		if m := e.Get("message"); f.isNew("m", m.Get("id").Str) {
-			f.responses.start(strings.Clone(who), strings.Clone(m.Get("model").Str), m.Get("usage"))
+		if m := e.Get("message"); f.isNew("m", m.Get("id").Text()) {
+			f.responses.start(who, m.Get("model").Text(), m.Get("usage"))
 		}
 	case "message_delta":
 		f.responses.finish(who, e.Get("usage"))
 	}
 }
 
-func (f *transcript) onLimit(o gjson.Result) {
+func (f *transcript) onLimit(o jsonobject.Value) {
 	f.notional = true
 	f.limit = limit{
-		status: strings.Clone(o.Get("status").Str),
-		window: strings.Clone(o.Get("rateLimitType").Str),
+		status: o.Get("status").Text(),
+		window: o.Get("rateLimitType").Text(),
 		used:   o.Get("utilization").Float(),
 	}
 	if at := o.Get("resetsAt").Int(); at > 0 {
@@ -207,59 +203,58 @@ func (f *transcript) onLimit(o gjson.Result) {
 	f.report("rate_limit", f.limit.status+" "+f.limit.window)
 }
 
-func (f *transcript) onAssistant(o gjson.Result) {
+func (f *transcript) onAssistant(o jsonobject.Value) {
 	f.onWork()
-	inner := o.Get("parent_tool_use_id").Str != "" // a subagent's message
-	f.last.err = strings.Clone(o.Get("error").Str)
+	inner := o.Get("parent_tool_use_id").Text() != "" // a subagent's message
+	f.last.err = o.Get("error").Text()
 	message := o.Get("message")
-	id, model, usage := message.Get("id").Str, message.Get("model").Str, message.Get("usage")
-	if model != "<synthetic>" && usage.IsObject() && f.isNew("m", id) {
-		f.responses.addWhole(strings.Clone(model), usage, inner)
+	id, model, usage := message.Get("id").Text(), message.Get("model").Text(), message.Get("usage")
+	if model != "<synthetic>" && usage.Kind() == '{' && f.isNew("m", id) {
+		f.responses.addWhole(model, usage, inner)
 	}
 	if inner {
 		f.askUsage()
 	}
-	message.Get("content").ForEach(func(_, block gjson.Result) bool {
-		switch block.Get("type").Str {
+	for _, block := range message.Get("content").Members() {
+		switch block.Get("type").Text() {
 		case "tool_use":
 			f.onTool(block, id)
 		case "text":
-			if text := block.Get("text").Str; !inner && strings.TrimSpace(text) != "" {
+			if text := block.Get("text").Text(); !inner && strings.TrimSpace(text) != "" {
 				f.last.text = textfmt.ExcerptOf(text, reportMax)
 				f.report("text", text)
 			}
 		}
-		return true
-	})
+	}
 }
 
 // outputTool is the tool by which an agent gives its structured result.
 const outputTool = "StructuredOutput"
 
-func (f *transcript) onTool(block gjson.Result, message string) {
-	if !f.isNew("t", block.Get("id").Str) {
+func (f *transcript) onTool(block jsonobject.Value, message string) {
+	if !f.isNew("t", block.Get("id").Text()) {
 		return
 	}
-	name, input := block.Get("name").Str, block.Get("input")
+	name, input := block.Get("name").Text(), block.Get("input")
 	if f.calls != nil {
-		f.calls.onUse(block.Get("id").Str, name, message, input.Raw)
+		f.calls.onUse(block.Get("id").Text(), name, message, input)
 	}
 	if name == outputTool {
 		f.last.offered = nil
-		if len(input.Raw) <= runner.MaxOutput {
-			f.last.offered = []byte(input.Raw)
+		if len(input) <= runner.MaxOutput {
+			f.last.offered = bytes.Clone(input)
 		}
 	}
-	path := cmp.Or(input.Get("file_path").Str, input.Get("notebook_path").Str)
+	path := cmp.Or(input.Get("file_path").Text(), input.Get("notebook_path").Text())
 	if toolKind(name) == runner.EditTool && path != "" && len(path) < 4096 {
 		if f.edits == nil {
 			f.edits = map[string]int{}
 		}
-		f.edits[strings.Clone(path)]++
+		f.edits[path]++
 	}
 	target := path
 	for _, k := range []string{"command", "pattern", "url", "query", "description"} {
-		target = cmp.Or(target, input.Get(k).Str)
+		target = cmp.Or(target, input.Get(k).Text())
 	}
 	f.report("tool", name+" "+target)
 }

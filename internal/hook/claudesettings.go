@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
+
+	"wavex/internal/jsonobject"
 )
 
 // This file adds the hooks of wavex to the text of a Claude Code settings file, and removes them.
@@ -51,52 +51,40 @@ var hookEvents = []struct{ event, verb string }{{"Stop", "stop"}, {"SessionStart
 // it updates them. Empty text stands for an empty file. If nothing changes, the result is text
 // itself.
 func Install(text []byte, command string) ([]byte, error) {
-	return editSettings(text, func(doc []byte) ([]byte, error) {
+	return editSettings(text, func(doc jsonobject.Value) jsonobject.Value {
 		for _, w := range hookEvents {
 			found := findHandlers(doc, w.event, w.verb)
-			var err error
 			if len(found) == 0 {
-				doc, err = setValue(doc, "hooks."+w.event+".-1", group{[]handler{
+				doc = setValue(doc, "hooks."+w.event+".-1", group{[]handler{
 					{"command", command, []string{"hook", w.verb}, 10}}})
-			} else {
-				// Keep the user's changes beside it, such as the timeout.
-				at := found[len(found)-1]
-				if doc, err = setValue(doc, at.jsonPath()+".command", command); err == nil {
-					doc, err = setValue(doc, at.jsonPath()+".args", []string{"hook", w.verb})
-				}
-				if err == nil {
-					doc, err = removeHandlers(doc, found[:len(found)-1])
-				}
+				continue
 			}
-			if err != nil {
-				return nil, err
-			}
+			// Keep the user's changes beside it, such as the timeout.
+			at := found[len(found)-1]
+			doc = setValue(doc, at.jsonPath()+".command", command)
+			doc = setValue(doc, at.jsonPath()+".args", []string{"hook", w.verb})
+			doc = removeHandlers(doc, found[:len(found)-1])
 		}
-		return doc, nil
+		return doc
 	})
 }
 
 // Uninstall removes the hooks of wavex, and the groups and keys that become empty.
 func Uninstall(text []byte) ([]byte, error) {
-	return editSettings(text, func(doc []byte) ([]byte, error) {
+	return editSettings(text, func(doc jsonobject.Value) jsonobject.Value {
 		for _, w := range hookEvents {
 			found := findHandlers(doc, w.event, w.verb)
 			if len(found) == 0 {
 				continue
 			}
-			var err error
-			if doc, err = removeHandlers(doc, found); err != nil {
-				return nil, err
-			}
+			doc = removeHandlers(doc, found)
 			for _, path := range []string{"hooks." + w.event, "hooks"} {
-				if v := gjson.GetBytes(doc, path); v.Exists() && isEmpty(v) {
-					if doc, err = sjson.DeleteBytes(doc, path); err != nil {
-						return nil, err
-					}
+				if v := doc.Get(path); v != nil && v.Len() == 0 {
+					doc = doc.With(path, nil)
 				}
 			}
 		}
-		return doc, nil
+		return doc
 	})
 }
 
@@ -112,14 +100,18 @@ func (p handlerPath) jsonPath() string {
 
 // findHandlers returns the wavex handlers of an event, the last first, so that removing one does not move
 // the next.
-func findHandlers(doc []byte, event, verb string) []handlerPath {
+func findHandlers(doc jsonobject.Value, event, verb string) []handlerPath {
 	var found []handlerPath
-	for g, one := range gjson.GetBytes(doc, "hooks."+event).Array() {
-		for i, h := range one.Get("hooks").Array() {
+	g := 0
+	for _, one := range doc.Get("hooks." + event).Members() {
+		i := 0
+		for _, h := range one.Get("hooks").Members() {
 			if isOurHandler(h, verb) {
 				found = append(found, handlerPath{event, g, i})
 			}
+			i++
 		}
+		g++
 	}
 	slices.Reverse(found)
 	return found
@@ -127,10 +119,10 @@ func findHandlers(doc []byte, event, verb string) []handlerPath {
 
 // isOurHandler reports whether h is a handler of wavex. It knows both forms: with args, and as a shell
 // line that a user may have written by hand.
-func isOurHandler(h gjson.Result, verb string) bool {
+func isOurHandler(h jsonobject.Value, verb string) bool {
 	words := []string{h.Get("command").String()}
-	if args := h.Get("args"); args.IsArray() {
-		for _, a := range args.Array() {
+	if args := h.Get("args"); args.Kind() == '[' {
+		for _, a := range args.Members() {
 			words = append(words, a.String())
 		}
 	} else if i := strings.LastIndex(words[0], " hook "+verb); i >= 0 {
@@ -146,40 +138,29 @@ func isWavex(word string) bool {
 }
 
 // removeHandlers removes handlers, the last first, and groups that become empty.
-func removeHandlers(doc []byte, list []handlerPath) ([]byte, error) {
+func removeHandlers(doc jsonobject.Value, list []handlerPath) jsonobject.Value {
 	for _, p := range list {
 		path := p.jsonPath()
-		if one := fmt.Sprintf("hooks.%s.%d", p.event, p.group); len(gjson.GetBytes(doc, one+".hooks").Array()) == 1 {
+		if one := fmt.Sprintf("hooks.%s.%d", p.event, p.group); doc.Get(one+".hooks").Len() == 1 {
 			path = one
 		}
-		var err error
-		if doc, err = sjson.DeleteBytes(doc, path); err != nil {
-			return nil, err
-		}
+		doc = doc.With(path, nil)
 	}
-	return doc, nil
+	return doc
 }
 
-func setValue(doc []byte, path string, value any) ([]byte, error) {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return nil, err
+// setValue returns doc with strings, numbers and lists of them at a path.
+func setValue(doc jsonobject.Value, path string, value any) jsonobject.Value {
+	raw, _ := json.Marshal(value) // it cannot fail
+	if bytes.Equal(doc.Get(path), raw) {
+		return doc
 	}
-	if bytes.Equal([]byte(gjson.GetBytes(doc, path).Raw), raw) {
-		return doc, nil
-	}
-	return sjson.SetRawBytes(doc, path, raw)
-}
-
-func isEmpty(v gjson.Result) bool {
-	some := false
-	v.ForEach(func(_, _ gjson.Result) bool { some = true; return false })
-	return !some
+	return doc.With(path, raw)
 }
 
 // editSettings changes the text of a settings file and keeps its form: a byte order mark, line ends, and
 // the indentation if it is consistent.
-func editSettings(text []byte, change func(doc []byte) ([]byte, error)) ([]byte, error) {
+func editSettings(text []byte, change func(doc jsonobject.Value) jsonobject.Value) ([]byte, error) {
 	doc := bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if len(bytes.TrimSpace(doc)) == 0 {
 		doc = []byte("{}\n")
@@ -187,17 +168,12 @@ func editSettings(text []byte, change func(doc []byte) ([]byte, error)) ([]byte,
 	if err := checkEditable(doc); err != nil {
 		return nil, err
 	}
-	out, err := change(doc)
-	if err != nil {
-		return nil, &SettingsError{Reason: err.Error()}
-	}
+	out := []byte(change(doc))
 	if bytes.Equal(out, doc) {
 		return text, nil
 	}
 	if unit, ok := indentation(doc); ok {
-		if out, err = indent(out, unit); err != nil {
-			return nil, &SettingsError{Reason: err.Error()}
-		}
+		out, _ = indent(out, unit) // it is JSON
 	}
 	if bytes.HasSuffix(doc, []byte("\n")) {
 		out = append(bytes.TrimRight(out, "\r\n"), '\n')
@@ -261,18 +237,18 @@ func checkEditable(doc []byte) error {
 			return errorAt(doc, at, "not valid JSON: "+reason)
 		}
 	}
-	top := gjson.ParseBytes(doc)
-	if !top.IsObject() {
+	top := jsonobject.Value(doc)
+	if top.Kind() != '{' {
 		return &SettingsError{Line: 1, Column: 1, Reason: "settings are a JSON object"}
 	}
 	hooks := top.Get("hooks")
-	if hooks.Exists() && !hooks.IsObject() {
-		return errorAt(doc, int64(hooks.Index), `"hooks" is not an object`)
+	if hooks != nil && hooks.Kind() != '{' {
+		return errorAt(doc, int64(top.At(hooks)), `"hooks" is not an object`)
 	}
 	for _, w := range hookEvents {
 		event := hooks.Get(w.event)
-		if event.Exists() && !event.IsArray() {
-			return errorAt(doc, int64(event.Index), fmt.Sprintf("hooks.%s is not an array", w.event))
+		if event != nil && event.Kind() != '[' {
+			return errorAt(doc, int64(top.At(event)), fmt.Sprintf("hooks.%s is not an array", w.event))
 		}
 	}
 	return nil

@@ -6,8 +6,9 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/tidwall/sjson"
+	"github.com/go-json-experiment/json/jsontext"
 
+	"wavex/internal/jsonobject"
 	"wavex/internal/jsonschema"
 	"wavex/internal/plan/source"
 )
@@ -28,9 +29,10 @@ func (d *decoder) outputSchema(t source.Token) json.RawMessage {
 		return nil // the source broke
 	}
 	var text bytes.Buffer
-	plain, err := sjson.DeleteBytes(raw, "$schema")
+	schema, _, err := jsonobject.Parse(raw, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err == nil {
-		err = json.Compact(&text, plain)
+		schema.Set("$schema", nil)
+		err = json.Compact(&text, schema.Value())
 	}
 	if err != nil {
 		d.errorf(t.At, CodeBadSchema, "the schema of the output: %s", err)

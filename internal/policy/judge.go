@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
+	"wavex/internal/jsonobject"
 )
 
 // This file decides on calls by the rules of an attempt.
@@ -69,7 +69,7 @@ func (j *judge) decide(c Call) (d Decision) {
 	case slices.Contains(editingTools, c.Tool):
 		d = j.edit(c)
 	case RunsCommand(c.Tool):
-		d, asked = j.command(gjson.GetBytes(c.Input, "command").Str, asked)
+		d, asked = j.command(jsonobject.Value(c.Input).Get("command").Text(), asked)
 	}
 	if d.Act == Pass && len(asked) > 0 {
 		d = Decision{Act: Ask, Rule: asked[0], Target: Target(c), Others: strings.Join(asked[1:], "\n")}
@@ -86,7 +86,7 @@ func denial(rule, target, reason string) Decision {
 
 // edit decides on a call of an editing tool.
 func (j *judge) edit(c Call) Decision {
-	to := cmp.Or(gjson.GetBytes(c.Input, "file_path").Str, gjson.GetBytes(c.Input, "notebook_path").Str)
+	to := cmp.Or(jsonobject.Value(c.Input).Get("file_path").Text(), jsonobject.Value(c.Input).Get("notebook_path").Text())
 	if to == "" {
 		return Decision{Act: Pass}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tidwall/gjson"
+	"wavex/internal/jsonobject"
 )
 
 // This file finds agents that make the same calls again and again.
@@ -119,8 +119,8 @@ func (a *recent) find(call digest, row int) []seenCall {
 // digestOf identifies a call: the tool, the directory and the input without the description of a command.
 func digestOf(c Call) digest {
 	input := c.Input
-	if command := gjson.GetBytes(input, "command"); RunsCommand(c.Tool) && command.Exists() {
-		input = []byte(command.Raw + gjson.GetBytes(input, "run_in_background").Raw)
+	if command := jsonobject.Value(input).Get("command"); RunsCommand(c.Tool) && command != nil {
+		input = slices.Concat(command, jsonobject.Value(input).Get("run_in_background"))
 	}
 	return sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", c.Tool, c.Dir, input))
 }
@@ -128,7 +128,7 @@ func digestOf(c Call) digest {
 // Target returns the main argument of a call.
 func Target(c Call) string {
 	for _, name := range []string{"command", "file_path", "notebook_path", "url", "pattern", "path"} {
-		if s := gjson.GetBytes(c.Input, name).Str; s != "" {
+		if s := jsonobject.Value(c.Input).Get(name).Text(); s != "" {
 			return s
 		}
 	}

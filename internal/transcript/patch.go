@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tidwall/gjson"
+	"wavex/internal/jsonobject"
 )
 
 // This file finds an agent's edits in the calls and answers of its editing tools. A stream does not
@@ -20,23 +20,22 @@ type Change struct {
 
 // inputChanges reads an edit from a tool call's own input. It is used if the answer has no more
 // details.
-func inputChanges(block gjson.Result) []Change {
+func inputChanges(block jsonobject.Value) []Change {
 	in := block.Get("input")
-	path := cmp.Or(in.Get("file_path").Str, in.Get("notebook_path").Str)
+	path := cmp.Or(in.Get("file_path").Text(), in.Get("notebook_path").Text())
 	if path == "" {
 		return nil
 	}
 	c := Change{Path: path}
-	switch block.Get("name").Str {
+	switch block.Get("name").Text() {
 	case "Write":
 		c.Lines = newFileLines(in.Get("content").String())
 	case "Edit":
 		c.Lines = replacedLines(in)
 	case "MultiEdit":
-		in.Get("edits").ForEach(func(_, e gjson.Result) bool {
+		for _, e := range in.Get("edits").Members() {
 			c.Lines = append(c.Lines, replacedLines(e)...)
-			return true
-		})
+		}
 	case "NotebookEdit":
 		c.Lines = append([]string{"@@ cell @@"}, prefixLines("+", in.Get("new_source").String())...)
 	default:
@@ -45,7 +44,7 @@ func inputChanges(block gjson.Result) []Change {
 	return []Change{c}
 }
 
-func replacedLines(edit gjson.Result) []string {
+func replacedLines(edit jsonobject.Value) []string {
 	out := append([]string{"@@"}, prefixLines("-", edit.Get("old_string").String())...)
 	return append(out, prefixLines("+", edit.Get("new_string").String())...)
 }
@@ -57,21 +56,19 @@ func newFileLines(content string) []string {
 
 // answerChanges returns the edits in an answer. claude 2.1.330 puts them into tool_use_result:
 // structuredPatch for an existing file, content for a new one.
-func answerChanges(told gjson.Result, otherwise []Change) []Change {
-	path := told.Get("filePath").Str
+func answerChanges(told jsonobject.Value, otherwise []Change) []Change {
+	path := told.Get("filePath").Text()
 	if path == "" {
 		return otherwise
 	}
-	c := Change{Path: path, Created: told.Get("type").Str == "create"}
-	told.Get("structuredPatch").ForEach(func(_, h gjson.Result) bool {
+	c := Change{Path: path, Created: told.Get("type").Text() == "create"}
+	for _, h := range told.Get("structuredPatch").Members() {
 		c.Lines = append(c.Lines, fmt.Sprintf("@@ -%d,%d +%d,%d @@", h.Get("oldStart").Int(), h.Get("oldLines").Int(),
 			h.Get("newStart").Int(), h.Get("newLines").Int()))
-		h.Get("lines").ForEach(func(_, l gjson.Result) bool {
+		for _, l := range h.Get("lines").Members() {
 			c.Lines = append(c.Lines, l.String())
-			return true
-		})
-		return true
-	})
+		}
+	}
 	if c.Created && len(c.Lines) == 0 {
 		c.Lines = newFileLines(told.Get("content").String())
 	}

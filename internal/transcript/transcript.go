@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tidwall/gjson"
+	"wavex/internal/jsonobject"
 )
 
 // Kind is the kind of an Entry.
@@ -57,12 +57,12 @@ func (r *Reader) Line(line []byte) []Entry {
 	if len(line) == 0 {
 		return nil
 	}
-	if line[0] != '{' || !gjson.ValidBytes(line) {
+	if line[0] != '{' || !jsonobject.Value(line).IsValid() {
 		return []Entry{{Kind: NonJSON, Text: string(line)}}
 	}
-	o := gjson.ParseBytes(line)
+	o := jsonobject.Value(line)
 	var out []Entry
-	switch o.Get("type").Str {
+	switch o.Get("type").Text() {
 	case "system":
 		out = systemEntries(o)
 	case "assistant":
@@ -71,36 +71,36 @@ func (r *Reader) Line(line []byte) []Entry {
 		out = r.user(o)
 	case "rate_limit_event":
 		l := o.Get("rate_limit_info")
-		out = []Entry{{Kind: Limit, Text: joinWords(l.Get("rateLimitType").Str, l.Get("status").Str),
-			Failed: l.Get("status").Str == "rejected"}}
+		out = []Entry{{Kind: Limit, Text: joinWords(l.Get("rateLimitType").Text(), l.Get("status").Text()),
+			Failed: l.Get("status").Text() == "rejected"}}
 	case "result":
 		out = []Entry{endEntry(o)}
 	}
-	inner := o.Get("parent_tool_use_id").Str != ""
+	inner := o.Get("parent_tool_use_id").Text() != ""
 	for i := range out {
 		out[i].Subagent = inner
 	}
 	return out
 }
 
-func systemEntries(o gjson.Result) []Entry {
-	switch o.Get("subtype").Str {
+func systemEntries(o jsonobject.Value) []Entry {
+	switch o.Get("subtype").Text() {
 	case "init":
-		return []Entry{{Kind: Init, Target: o.Get("cwd").Str, Text: joinWords("claude", o.Get("claude_code_version").Str,
-			o.Get("model").Str)}}
+		return []Entry{{Kind: Init, Target: o.Get("cwd").Text(), Text: joinWords("claude",
+			o.Get("claude_code_version").Text(), o.Get("model").Text())}}
 	case "api_retry":
 		return []Entry{{Kind: Retry, Failed: true, Text: fmt.Sprintf("%s, try %d of %d in %s",
-			joinWords(o.Get("error_status").Raw, o.Get("error").Str), o.Get("attempt").Int(), o.Get("max_retries").Int(),
+			joinWords(string(o.Get("error_status")), o.Get("error").Text()), o.Get("attempt").Int(), o.Get("max_retries").Int(),
 			time.Duration(o.Get("retry_delay_ms").Int())*time.Millisecond)}}
 	}
 	return nil
 }
 
-func (r *Reader) assistant(o gjson.Result) (out []Entry) {
-	o.Get("message.content").ForEach(func(_, b gjson.Result) bool {
-		switch b.Get("type").Str {
+func (r *Reader) assistant(o jsonobject.Value) (out []Entry) {
+	for _, b := range o.Get("message.content").Members() {
+		switch b.Get("type").Text() {
 		case string(Text), string(Thinking): // the block has its text in a field of its type's name
-			kind := b.Get("type").Str
+			kind := b.Get("type").Text()
 			if t := b.Get(kind).String(); strings.TrimSpace(t) != "" {
 				out = append(out, Entry{Kind: Kind(kind), Text: t})
 			}
@@ -115,19 +115,18 @@ func (r *Reader) assistant(o gjson.Result) (out []Entry) {
 			}
 			out = append(out, Entry{Kind: Tool, Tool: c.tool, Target: c.target})
 		}
-		return true
-	})
+	}
 	return out
 }
 
-func (r *Reader) user(o gjson.Result) (out []Entry) {
+func (r *Reader) user(o jsonobject.Value) (out []Entry) {
 	content := o.Get("message.content")
-	if content.Type == gjson.String {
-		return []Entry{{Kind: ToAgent, Text: content.Str}}
+	if content.Kind() == '"' {
+		return []Entry{{Kind: ToAgent, Text: content.Text()}}
 	}
 	told := o.Get("tool_use_result")
-	content.ForEach(func(_, b gjson.Result) bool {
-		switch b.Get("type").Str {
+	for _, b := range content.Members() {
+		switch b.Get("type").Text() {
 		case "text":
 			out = append(out, Entry{Kind: ToAgent, Text: b.Get("text").String()})
 		case "tool_result":
@@ -141,15 +140,14 @@ func (r *Reader) user(o gjson.Result) (out []Entry) {
 			}
 			out = append(out, e)
 		}
-		return true
-	})
+	}
 	return out
 }
 
-func endEntry(o gjson.Result) Entry {
-	e := Entry{Kind: End, Failed: o.Get("is_error").Bool() || o.Get("subtype").Str != "success"}
-	e.Text = joinWords(o.Get("subtype").Str, fmt.Sprintf("after %d turns, $%.4f", o.Get("num_turns").Int(),
-		o.Get("total_cost_usd").Num))
+func endEntry(o jsonobject.Value) Entry {
+	e := Entry{Kind: End, Failed: o.Get("is_error").Bool() || o.Get("subtype").Text() != "success"}
+	e.Text = joinWords(o.Get("subtype").Text(), fmt.Sprintf("after %d turns, $%.4f", o.Get("num_turns").Int(),
+		o.Get("total_cost_usd").Float()))
 	if s := o.Get("api_error_status").Int(); s != 0 {
 		e.Text += fmt.Sprintf(", API status %d", s)
 	}
@@ -157,7 +155,7 @@ func endEntry(o gjson.Result) Entry {
 		if t := strings.TrimSpace(o.Get("result").String()); t != "" {
 			e.Text += "\n" + t
 		}
-		for _, w := range o.Get("errors").Array() {
+		for _, w := range o.Get("errors").Members() {
 			e.Text += "\n" + w.String()
 		}
 	}
@@ -165,10 +163,10 @@ func endEntry(o gjson.Result) Entry {
 }
 
 // callTarget returns the subject of a tool call: the first known input, such as a path or a command.
-func callTarget(input gjson.Result) string {
+func callTarget(input jsonobject.Value) string {
 	for _, k := range []string{"file_path", "notebook_path", "command", "pattern", "url", "query", "description",
 		"path", "prompt"} {
-		if s := input.Get(k).Str; s != "" {
+		if s := input.Get(k).Text(); s != "" {
 			return s
 		}
 	}
@@ -176,19 +174,18 @@ func callTarget(input gjson.Result) string {
 }
 
 // flattenAnswer returns a tool's answer as text: a string, or the texts of a list of blocks.
-func flattenAnswer(content gjson.Result) string {
-	if !content.IsArray() {
+func flattenAnswer(content jsonobject.Value) string {
+	if content.Kind() != '[' {
 		return content.String()
 	}
 	var parts []string
-	content.ForEach(func(_, b gjson.Result) bool {
-		if t := b.Get("text"); t.Exists() {
+	for _, b := range content.Members() {
+		if t := b.Get("text"); t != nil {
 			parts = append(parts, t.String())
 		} else {
 			parts = append(parts, "("+b.Get("type").String()+")")
 		}
-		return true
-	})
+	}
 	return strings.Join(parts, "\n")
 }
 

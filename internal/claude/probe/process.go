@@ -13,10 +13,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"wavex/budget"
 	"wavex/internal/claude/statement"
+	"wavex/internal/jsonobject"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
@@ -128,7 +127,7 @@ func (t *cliProcess) turn(ctx context.Context, prompt string) (line, error) {
 		case l.Type == "result":
 			return l, nil
 		case l.Subtype == "init":
-			t.bare = statement.IsBare(gjson.ParseBytes(t.scan.Bytes()))
+			t.bare = statement.IsBare(jsonobject.Value(t.scan.Bytes()))
 		case l.Type == "stream_event" && l.Event.Type == "message_delta":
 			t.finals = append(t.finals, l.Event.Usage.Output)
 		}

@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tidwall/gjson"
+	"wavex/internal/jsonobject"
 )
 
 // ID names a statement in verdicts, in messages and in files. It is stable across releases.
@@ -53,10 +53,10 @@ const BareAdvice = "the CLI is in bare mode, which keeps the policy on tool call
 
 // IsBare reports whether an init line is that of a CLI in bare mode. Such a CLI accepts the callbacks for tool calls,
 // and asks none. It has few tools, no socket and no memory (observed on claude 2.1.258 and 2.1.332).
-func IsBare(init gjson.Result) bool {
-	tools := init.Get("tools").Raw
+func IsBare(init jsonobject.Value) bool {
+	tools := string(init.Get("tools"))
 	return strings.HasPrefix(tools, `["Bash","Edit","Read"`) && !strings.Contains(tools, "Write") &&
-		!init.Get("memory_paths").Exists() && !init.Get("messaging_socket_path").Exists()
+		init.Get("memory_paths") == nil && init.Get("messaging_socket_path") == nil
 }
 
 // Support says whether a statement holds on a CLI.

@@ -1,6 +1,6 @@
-// Package jsonschematest validates JSON in tests with another library than package jsonschema, and with the formats
-// of strings. The library reads its metaschemas before main, 7 ms: keep it out of test binaries that start themselves
-// often.
+// Package jsonschematest validates JSON in tests with another library than package jsonschema, which knows no formats
+// of strings and no number beyond float64. The library reads its metaschemas before main, 7 ms: keep it out of test
+// binaries that start themselves often.
 package jsonschematest
 
 import (
