@@ -117,10 +117,11 @@ func unknownCommand(root *cobra.Command, name string) error {
 		return usage("%q is a file, not a command; to run it: %s run %s\nsee: %s --help", name, root.CommandPath(),
 			plan.ShellQuote(name), root.CommandPath())
 	}
-	root.SuggestionsMinimumDistance = 2
-	if near := root.SuggestionsFor(name); len(near) > 0 {
-		return usage("unknown command %q; did you mean %s?\nsee: %s --help", name, strings.Join(near, " or "),
-			root.CommandPath())
+	var names []string
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
 	}
-	return usage("unknown command %q\nsee: %s --help", name, root.CommandPath())
+	return usage("unknown command %q%s\nsee: %s --help", name, plan.DidYouMean(name, names), root.CommandPath())
 }
