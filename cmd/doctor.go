@@ -14,7 +14,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/agent"
-	"wavex/internal/claude/support"
+	"wavex/internal/claude/statement"
 	"wavex/internal/doctor"
 	"wavex/internal/event"
 	"wavex/internal/forecast"
@@ -228,11 +228,11 @@ func (d *diagnosis) agent(ctx context.Context) (checks []doctor.Check, argv []st
 	}
 	path, err := findClaude(d.opts.run.claude)
 	cli := doctor.Check{Name: "cli", Status: doctor.Fail, Text: fmt.Sprintf("the claude CLI %q is not there", path),
-		Fix: "install it with: " + support.Install}
+		Fix: "install it with: " + statement.Install}
 	if d.opts.run.want.Workers.Engine != "" {
 		cli.Fix += "; workers make the attempts, so it is for panels, reviews and judgements (see fleet/docs/workers.md)"
 	}
-	var p support.Program
+	var p statement.Program
 	if err == nil {
 		p, cli = doctor.CLI(ctx, path, d.env, answerTimeout)
 	}

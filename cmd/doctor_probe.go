@@ -10,7 +10,6 @@ import (
 	"wavex/budget"
 	"wavex/internal/agent"
 	"wavex/internal/claude/statement"
-	"wavex/internal/claude/support"
 	"wavex/internal/doctor"
 	"wavex/internal/proc"
 	"wavex/internal/report"
@@ -74,11 +73,11 @@ type statementResult struct {
 }
 
 // statements returns the known facts about the CLI, or probes it.
-func (d *diagnosis) statements(ctx context.Context, p support.Program) support.CLI {
+func (d *diagnosis) statements(ctx context.Context, p statement.Program) statement.CLI {
 	if !d.opts.probe {
-		return support.UserStore().Lookup(p)
+		return statement.UserStore().Lookup(p)
 	}
-	found := support.UserStore().Probe(ctx, p)
+	found := statement.UserStore().Probe(ctx, p)
 	for _, s := range statement.All() {
 		d.statementResults = append(d.statementResults, statementResult{ID: s.ID, Kind: s.Kind, Text: s.Text,
 			Verdict: found.Support[s.ID], Seen: found.Why[s.ID], Fallback: s.Fallback})

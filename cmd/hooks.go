@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +16,6 @@ import (
 
 	"wavex/internal/doctor"
 	"wavex/internal/hook"
-	"wavex/internal/jsonobject"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
 )
@@ -80,7 +80,10 @@ func installHooks(o hooksOptions, std Stdio) error {
 	} else if err := replaceSettings(path, text, out, std); err != nil {
 		return err
 	}
-	if !o.uninstall && jsonobject.Value(out).Get("disableAllHooks").Bool() {
+	var settings struct {
+		Off bool `json:"disableAllHooks"`
+	}
+	if json.Unmarshal(out, &settings) == nil && settings.Off && !o.uninstall {
 		fmt.Fprintf(std.Err, "%s: hooks are turned off there by disableAllHooks\n", path)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"wavex/internal/agent"
-	"wavex/internal/claude/support"
+	"wavex/internal/claude/statement"
 	"wavex/internal/doctor"
 	"wavex/internal/event"
 	"wavex/internal/plan"
@@ -41,7 +41,7 @@ func (r *invocation) preflight(ctx context.Context) error {
 }
 
 // checkLogin is checkCLI for attempts in dir, and checks that the CLI is logged in.
-func checkLogin(ctx context.Context, a *agent.Agent, env []string, dir string, std Stdio) (support.Program, error) {
+func checkLogin(ctx context.Context, a *agent.Agent, env []string, dir string, std Stdio) (statement.Program, error) {
 	p, err := checkCLI(ctx, a, env, std)
 	if err == nil && doctor.Login(env, runtime.GOOS == "darwin").Status != doctor.OK &&
 		doctor.LoggedOut(ctx, a.Argv, env, dir, answerTimeout) {
@@ -87,12 +87,12 @@ func (r *invocation) ofProject(w *wall.Wall) *wall.Wall {
 // checkCLI checks the CLI before use: the file behind its links, its version, and whether the statements
 // that wavex relies on hold. The whole run uses this file, because the CLI changes the target of
 // its link while it is in use; if an update removes the file, Find returns the new one.
-func checkCLI(ctx context.Context, a *agent.Agent, env []string, std Stdio) (support.Program, error) {
+func checkCLI(ctx context.Context, a *agent.Agent, env []string, std Stdio) (statement.Program, error) {
 	p, c := doctor.CLI(ctx, a.Argv[0], env, answerTimeout)
 	if c.Status == doctor.Fail {
 		return p, preflightError(c)
 	}
-	cli := support.UserStore().Ensure(ctx, p)
+	cli := statement.UserStore().Ensure(ctx, p)
 	if c := doctor.Statements(cli); c.Status == doctor.Fail {
 		return p, preflightError(c)
 	}
@@ -147,7 +147,7 @@ func findAgent(o *runOptions, name string, needed bool) (agent.Agent, error) {
 	if err != nil && needed {
 		return a, usererr.Blocked(fmt.Errorf(
 			"the claude CLI %q %s; install it with: %s, or try it without an account: the same command with --agent rehearse",
-			found, claudeProblem(err), support.Install))
+			found, claudeProblem(err), statement.Install))
 	}
 	return a, nil
 }

@@ -13,9 +13,7 @@ import (
 	"testing"
 
 	"wavex/budget"
-	"wavex/internal/claude/probe"
 	"wavex/internal/claude/statement"
-	"wavex/internal/claude/support"
 	"wavex/internal/doctor"
 	"wavex/internal/fakeapi"
 )
@@ -119,12 +117,12 @@ func (test liesTest) run(t *testing.T, c cli) {
 		script.Agents = s.agents()
 	}
 	srv, cache := fakeapi.New(t, script), t.TempDir()
-	env := Env(t, srv, append(s.env, support.EnvVar+"="+cache, "WAVEX_OPT_GRACE=1s")...)
+	env := Env(t, srv, append(s.env, statement.EnvVar+"="+cache, "WAVEX_OPT_GRACE=1s")...)
 	text := manyTasksPlan{n: 1, parallel: 1, model: model, tools: s.tools}.String()
 	r := newRepo(t, strings.Replace(text, `"defaults"`, s.more+`"defaults"`, 1)).on(c.lying(t, test.lie))
 	release := reserveProcesses(t, 2) // of probes
 	if !test.byTheRun {
-		test.keep(t, r.cli, env, support.Store{Dir: filepath.Join(cache, "claude"), Limit: testLimit})
+		test.keep(t, r.cli, env, statement.Store{Dir: filepath.Join(cache, "claude"), Limit: testLimit})
 		release()
 		release = reserveProcesses(t, 1)
 	}
@@ -163,7 +161,7 @@ func (test liesTest) run(t *testing.T, c cli) {
 
 // keep writes the verdicts on a CLI into the store that the run reads. Without allCases it probes only for some
 // lies. For the others it writes the verdicts that the probes find.
-func (test liesTest) keep(t *testing.T, c cli, env []string, store support.Store) {
+func (test liesTest) keep(t *testing.T, c cli, env []string, store statement.Store) {
 	t.Helper()
 	program, check := doctor.CLI(t.Context(), c.path, env, testLimit)
 	if check.Status == doctor.Fail {
@@ -176,7 +174,7 @@ func (test liesTest) keep(t *testing.T, c cli, env []string, store support.Store
 		}
 	}
 	if !test.probes && !*allCases {
-		store.Add(program, probe.Report{Support: verdicts})
+		store.Add(program, statement.Report{Support: verdicts})
 		return
 	}
 	found := store.Ensure(t.Context(), program)

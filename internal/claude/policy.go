@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"wavex/budget"
-	"wavex/internal/claude/statement"
 	"wavex/internal/jsonobject"
 	"wavex/internal/policy"
 	"wavex/internal/textfmt"
@@ -129,10 +128,22 @@ func (p *toolCalls) onInitialized(r jsonobject.Value) {
 func (p *toolCalls) onInit(o jsonobject.Value) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if statement.IsBare(o) {
-		p.fail(runner.Broken, statement.BareAdvice+", or install a version that does not begin so, such as %s",
-			statement.Newest())
+	if IsBare(o) {
+		p.fail(runner.Broken, BareAdvice+", or install a version that does not begin so")
 	}
+}
+
+// BareAdvice says why no CLI in bare mode is used, and how to leave it.
+const BareAdvice = "the CLI is in bare mode, which keeps the policy on tool calls from working: leave out --bare and " +
+	"CLAUDE_CODE_SIMPLE"
+
+// IsBare reports whether an init line is that of a CLI in bare mode. Such a CLI accepts the callbacks for tool calls,
+// and asks none. It has few tools, no socket and no memory (observed on claude 2.1.258 and 2.1.332).
+func IsBare(init []byte) bool {
+	o := jsonobject.Value(init)
+	tools := string(o.Get("tools"))
+	return strings.HasPrefix(tools, `["Bash","Edit","Read"`) && !strings.Contains(tools, "Write") &&
+		o.Get("memory_paths") == nil && o.Get("messaging_socket_path") == nil
 }
 
 // onRequest answers a control request of the CLI. It ignores requests other than callbacks.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"wavex/internal/claude/statement"
-	"wavex/internal/claude/support"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
@@ -26,11 +25,11 @@ import (
 // Version managers (mise, volta) install links to their own program, which acts by the link's
 // name. If the file behind the links is not a CLI but the link acts as one, the link is the
 // program.
-func CLI(ctx context.Context, path string, env []string, wait time.Duration) (support.Program, Check) {
+func CLI(ctx context.Context, path string, env []string, wait time.Duration) (statement.Program, Check) {
 	ask := func(path string) (string, error) {
 		return runOutput(ctx, programRun{argv: []string{path, "--version"}, env: env}, wait)
 	}
-	p := support.Program{Path: path, Env: env}
+	p := statement.Program{Path: path, Env: env}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		p.Path = real
 	}
@@ -50,12 +49,12 @@ func CLI(ctx context.Context, path string, env []string, wait time.Duration) (su
 	case told && v.Less(oldest):
 		p.Version = v
 		return p, failCheck(cliCheck, fmt.Sprintf("%s is version %s; wavex needs %s or later", p.Path, v, oldest),
-			"update it with: "+support.Install)
+			"update it with: "+statement.Install)
 	case !statement.NamesClaude(said):
 		if !speaksProtocol(ctx, []string{p.Path}, env, wait) {
 			return p, failCheck(cliCheck, fmt.Sprintf(
 				"%s is not the claude CLI: it says %q when asked for its version, and does not speak its protocol",
-				p.Path, firstLine(said)), "name the CLI with WAVEX_CLAUDE, or install it with: "+support.Install)
+				p.Path, firstLine(said)), "name the CLI with WAVEX_CLAUDE, or install it with: "+statement.Install)
 		}
 		return p, warnCheck(cliCheck, fmt.Sprintf("%s tells no version: %q", p.Path, firstLine(said)),
 			"see that it is the claude CLI")
@@ -74,19 +73,19 @@ func noVersionCheck(program, said string, err error, wait time.Duration) Check {
 	case errors.As(err, &start) && errors.Is(err, fs.ErrNotExist):
 		if isFile(program) {
 			return failCheck(name, program+" cannot be started: the program that its first line names is not there",
-				"install it again with: "+support.Install)
+				"install it again with: "+statement.Install)
 		}
-		return failCheck(name, program+" is not there", "install it with: "+support.Install)
+		return failCheck(name, program+" is not there", "install it with: "+statement.Install)
 	case errors.As(err, &start):
 		return failCheck(name, fmt.Sprintf("%s is no program that this system (%s/%s) can start: %v", program, runtime.GOOS,
 			runtime.GOARCH, errors.Unwrap(start)),
-			"name the CLI with WAVEX_CLAUDE, or install it with: "+support.Install)
+			"name the CLI with WAVEX_CLAUDE, or install it with: "+statement.Install)
 	case errors.Is(err, errNoAnswer):
 		return failCheck(name, fmt.Sprintf("%s --version gave no answer in %s", program, wait),
 			"try it by hand; something holds it up")
 	}
 	return failCheck(name, fmt.Sprintf("%s --version: %v: %s", program, err, firstLine(said)),
-		"try it by hand; install it again with: "+support.Install)
+		"try it by hand; install it again with: "+statement.Install)
 }
 
 // speaksProtocol reports whether a program answers a control request of the CLI's protocol before any
@@ -149,13 +148,13 @@ func firstLine(text string) string { return textfmt.Shorten(textfmt.FirstLine(te
 
 // Statements reports whether the CLI behaves as wavex requires. It fails if the CLI must not be
 // used, and warns if wavex uses a fallback.
-func Statements(c support.CLI) Check {
+func Statements(c statement.CLI) Check {
 	const name = "statements"
 	if why, advice := c.Refusal(); why != "" {
 		return failCheck(name, why, advice)
 	}
 	all := len(statement.All())
-	if c.Source == support.BuiltIn {
+	if c.Source == statement.BuiltIn {
 		return okCheck(name, fmt.Sprintf("what wavex relies on was tested on this version (%d statements)", all))
 	}
 	text := fmt.Sprintf("the program %s; %d of %d statements hold%s", c.VersionStatus(),

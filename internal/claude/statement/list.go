@@ -9,8 +9,6 @@ const (
 	PartialUsage    ID = "partial-usage"
 	Cap             ID = "cap"
 	Denied          ID = "denied"
-	AllowRules      ID = "allow-rules"
-	AcceptEdits     ID = "accept-edits"
 	DisallowedTools ID = "disallowed-tools"
 )
 
@@ -33,12 +31,6 @@ func All() []Statement {
 		{ID: Denied, Kind: Permission, Required: true,
 			Text:     "A tool call that nothing allows is not carried out.",
 			Fallback: "the rules are passed, and what an agent did is in its transcript"},
-		{ID: AllowRules, Kind: Permission,
-			Text:     "A rule in `--settings` allows its command.",
-			Fallback: "an attempt that cannot run its checks ends as denied, and the run says which rule is missing"},
-		{ID: AcceptEdits, Kind: Permission,
-			Text:     "`--permission-mode acceptEdits` lets an agent write files in its working directory.",
-			Fallback: "an attempt that cannot write ends as denied, and the run says which rule is missing"},
 		{ID: DisallowedTools, Kind: Permission, Required: true,
 			Text:     "`--disallowedTools` takes tools away.",
 			Fallback: "the flag is passed, and what an agent did is in its transcript"},

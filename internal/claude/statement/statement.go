@@ -1,17 +1,20 @@
-// Package statement lists the behaviours of the claude CLI that wavex relies on, and the verdicts
-// on them. They are about money and permission. Everything else wavex reads as it comes.
+// Package statement lists the behaviours of the claude CLI that wavex relies on, and determines which of them hold on
+// the CLI of this machine. They are about money and permission. Everything else wavex reads as it comes.
 //
 // The CLI has a release a day, so wavex checks for behaviours and not for versions. Each behaviour
-// is a Statement with an ID, and Verdicts say whether it holds on the CLI of a run. Verdicts on the
-// tested versions are built in; internal/claude/probe determines those on others. The package
-// starts no process and reads no file.
+// is a Statement with an ID, and a SupportSet says whether it holds on a CLI. The sets of the tested versions, as
+// published, are built in. Any other program is probed before its first run, and the result is stored in the user's
+// cache by the digest of the file and the version that it prints.
+//
+// A probe runs the CLI itself, in a scratch folder with a scratch configuration, against a scripted
+// Messages API on loopback. It needs no network, no login and no money. A verdict needs evidence:
+// the requests to the API, the files left behind, the lines printed. If a probe is interrupted by
+// its time limit or the end of the CLI, its statements stay unknown.
 package statement
 
 import (
 	"fmt"
 	"strings"
-
-	"wavex/internal/jsonobject"
 )
 
 // ID names a statement in verdicts, in messages and in files. It is stable across releases.
@@ -45,18 +48,6 @@ func IDs(list []Statement) string {
 		ids = append(ids, string(s.ID))
 	}
 	return strings.Join(ids, ", ")
-}
-
-// BareAdvice says why no CLI in bare mode is used, and how to leave it.
-const BareAdvice = "the CLI is in bare mode, which keeps the policy on tool calls from working: leave out --bare and " +
-	"CLAUDE_CODE_SIMPLE"
-
-// IsBare reports whether an init line is that of a CLI in bare mode. Such a CLI accepts the callbacks for tool calls,
-// and asks none. It has few tools, no socket and no memory (observed on claude 2.1.258 and 2.1.332).
-func IsBare(init jsonobject.Value) bool {
-	tools := string(init.Get("tools"))
-	return strings.HasPrefix(tools, `["Bash","Edit","Read"`) && !strings.Contains(tools, "Write") &&
-		init.Get("memory_paths") == nil && init.Get("messaging_socket_path") == nil
 }
 
 // Support says whether a statement holds on a CLI.

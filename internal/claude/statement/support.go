@@ -1,8 +1,4 @@
-// Package support returns the statements that hold on the CLI of this machine.
-//
-// The verdicts on tested versions, as published, are built in. Any other program is probed before its first run. The
-// verdicts are stored in the user's cache by the digest of the file and the version that it prints.
-package support
+package statement
 
 import (
 	"cmp"
@@ -10,9 +6,6 @@ import (
 	"maps"
 	"os"
 	"time"
-
-	"wavex/internal/claude/probe"
-	"wavex/internal/claude/statement"
 )
 
 // Source is the source of verdicts.
@@ -28,10 +21,10 @@ const (
 // CLI holds the verdicts on a program.
 type CLI struct {
 	Program
-	Support statement.SupportSet
+	Support SupportSet
 	Source  Source
-	Why     map[statement.ID]string // observations for statements that fail
-	Err     error                   // why probes in this process left some unknown; may be nil
+	Why     map[ID]string // observations for statements that fail
+	Err     error         // why probes in this process left some unknown; may be nil
 }
 
 // maxTries bounds the number of runs before which statements that stay unknown are probed. After that only Probe does.
@@ -47,7 +40,7 @@ func (s Store) Lookup(p Program) CLI {
 // in.
 func (s Store) lookup(p Program) (*cacheEntry, CLI) {
 	c := CLI{Program: p}
-	release, tested := statement.Tested(p.Version.String())
+	release, tested := Tested(p.Version.String())
 	if st, err := os.Stat(p.Path); tested && err == nil && st.Size() == release.Size {
 		c.Support = release.Support()
 		return nil, c
@@ -62,13 +55,13 @@ func (s Store) lookup(p Program) (*cacheEntry, CLI) {
 func (s Store) Ensure(ctx context.Context, p Program) CLI {
 	k, c := s.lookup(p)
 	why, _ := c.Refusal()
-	if k == nil || k.Tries >= maxTries || len(c.Support.Select(statement.Unknown)) == 0 || why != "" {
+	if k == nil || k.Tries >= maxTries || len(c.Support.Select(Unknown)) == 0 || why != "" {
 		return c
 	}
 	if s.probe != nil {
 		return s.addReport(k, p, s.probe(ctx, p.target()))
 	}
-	return s.addReport(k, p, probe.Run(ctx, p.target(), cmp.Or(s.Limit, probe.Limit)))
+	return s.addReport(k, p, RunProbes(ctx, p.target(), cmp.Or(s.Limit, ProbeLimit)))
 }
 
 // patientLimit bounds Probe. If it is too short, as on a busy machine, verdicts are missing.
@@ -76,13 +69,13 @@ const patientLimit = 2 * time.Minute
 
 // Probe probes a program, also a tested version.
 func (s Store) Probe(ctx context.Context, p Program) CLI {
-	return s.Add(p, probe.Run(ctx, p.target(), patientLimit))
+	return s.Add(p, RunProbes(ctx, p.target(), patientLimit))
 }
 
 // Add adds the report of a probe to the stored verdicts.
-func (s Store) Add(p Program, r probe.Report) CLI { return s.addReport(s.load(p), p, r) }
+func (s Store) Add(p Program, r Report) CLI { return s.addReport(s.load(p), p, r) }
 
-func (s Store) addReport(k *cacheEntry, p Program, r probe.Report) CLI {
+func (s Store) addReport(k *cacheEntry, p Program, r Report) CLI {
 	k.add(r)
 	k.Tries++
 	s.save(k)
@@ -93,6 +86,6 @@ func (s Store) addReport(k *cacheEntry, p Program, r probe.Report) CLI {
 	return c
 }
 
-func (p Program) target() probe.Target {
-	return probe.Target{Argv: []string{p.Path}, Env: p.Env, Wrapper: p.Link || !native(p.Path)}
+func (p Program) target() Target {
+	return Target{Argv: []string{p.Path}, Env: p.Env, Wrapper: p.Link || !native(p.Path)}
 }

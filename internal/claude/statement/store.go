@@ -1,4 +1,4 @@
-package support
+package statement
 
 import (
 	"bytes"
@@ -17,8 +17,6 @@ import (
 
 	"github.com/google/renameio/v2/maybe"
 
-	"wavex/internal/claude/probe"
-	"wavex/internal/claude/statement"
 	"wavex/internal/safefile"
 )
 
@@ -29,7 +27,7 @@ const EnvVar = "WAVEX_CACHE"
 type Program struct {
 	Path    string // absolute, without links
 	Link    bool   // Path is a link of a version manager, which starts a program by the link's name
-	Version statement.Version
+	Version Version
 	Env     []string // wavex's own environment
 }
 
@@ -37,11 +35,11 @@ type Program struct {
 // folder: each file is written whole, and a lost file only causes another probe.
 type Store struct {
 	Dir string
-	// Limit bounds the probe before a run; 0: probe.Limit.
+	// Limit bounds the probe before a run; 0: ProbeLimit.
 	Limit time.Duration
 
-	// Tests replace probe.Run.
-	probe func(context.Context, probe.Target) probe.Report
+	// Tests replace Run.
+	probe func(context.Context, Target) Report
 }
 
 // UserStore returns the store in the user's cache, or a store that stores nothing if there is no
@@ -63,19 +61,19 @@ const revision = 3
 
 // cacheEntry holds the stored verdicts on one program.
 type cacheEntry struct {
-	Revision int                     `json:"revision"`
-	Version  string                  `json:"version"`
-	Tries    int                     `json:"tries"` // number of probe runs so far
-	Support  statement.SupportSet    `json:"verdicts"`
-	Why      map[statement.ID]string `json:"why,omitempty"`
+	Revision int           `json:"revision"`
+	Version  string        `json:"version"`
+	Tries    int           `json:"tries"` // number of probe runs so far
+	Support  SupportSet    `json:"verdicts"`
+	Why      map[ID]string `json:"why,omitempty"`
 
 	file string // "" if it cannot be stored
 }
 
 // add adds the verdicts of a report. It keeps the old verdicts on statements that are unknown in r.
-func (k *cacheEntry) add(r probe.Report) {
+func (k *cacheEntry) add(r Report) {
 	for id, v := range r.Support {
-		if v != statement.Unknown {
+		if v != Unknown {
 			k.Support[id] = v
 			delete(k.Why, id)
 		}
@@ -86,8 +84,8 @@ func (k *cacheEntry) add(r probe.Report) {
 // load returns the stored verdicts on a program, or an empty entry with its file name.
 func (s Store) load(p Program) *cacheEntry {
 	version := p.Version.String()
-	fresh := &cacheEntry{Revision: revision, Version: version, Support: statement.SupportSet{},
-		Why: map[statement.ID]string{}}
+	fresh := &cacheEntry{Revision: revision, Version: version, Support: SupportSet{},
+		Why: map[ID]string{}}
 	digest := s.digest(p.Path)
 	if s.Dir == "" || digest == "" {
 		return fresh
@@ -102,7 +100,7 @@ func (s Store) load(p Program) *cacheEntry {
 		return fresh
 	}
 	if k.Why == nil {
-		k.Why = map[statement.ID]string{}
+		k.Why = map[ID]string{}
 	}
 	return &k
 }

@@ -1,4 +1,4 @@
-package probe
+package statement
 
 import (
 	"path/filepath"
@@ -56,7 +56,7 @@ var (
 )
 
 // toolCalls is the number of responses of toolTurn that use a tool.
-const toolCalls = 5
+const toolCalls = 3
 
 // script returns the script of the API.
 func script(r sandbox) fakeapi.Script {
@@ -66,8 +66,7 @@ func script(r sandbox) fakeapi.Script {
 	last := done.WithUsage(cappedUse)
 	return fakeapi.Script{Agents: []*fakeapi.Agent{
 		{When: toolTurn.matches, Then: &done, Steps: []fakeapi.Reply{
-			use(fakeapi.Bash(allowedCommand)), use(fakeapi.Bash(longerCommand)), use(fakeapi.Bash(otherCommand)),
-			use(fakeapi.Write(filepath.Join(r.project, "written.txt"), "words\n")),
+			use(fakeapi.Bash(longerCommand)), use(fakeapi.Bash(otherCommand)),
 			use(fakeapi.Write(filepath.Join(r.outside, "written.txt"), "words\n")),
 			fakeapi.Text("done").WithUsage(wordsUse),
 		}},

@@ -1,10 +1,8 @@
-package support
+package statement
 
 import (
 	"fmt"
 	"strings"
-
-	"wavex/internal/claude/statement"
 )
 
 // Install is the command that installs the CLI. Without a version npm installs 2.1.197 on Node 20, which is too old.
@@ -15,10 +13,10 @@ const install = "npm install -g @anthropic-ai/claude-code@"
 // Refusal returns why no run may use the CLI: a required statement fails, which has no safe
 // fallback. It returns "" if there is none. advice tells the user how to fix it.
 func (c CLI) Refusal() (why, advice string) {
-	for _, s := range c.Support.Select(statement.Fails) {
+	for _, s := range c.Support.Select(Fails) {
 		if s.Required {
 			return fmt.Sprintf("%s does not do what wavex relies on: %s (%s)", c.name(), s.Text, c.Why[s.ID]),
-				"install a version that does: " + install + statement.Newest()
+				"install a version that does: " + install + Newest()
 		}
 	}
 	return "", ""
@@ -35,11 +33,11 @@ func (c CLI) Notice() string {
 
 // Fallbacks names the statements that fail or are unknown, each group after a semicolon; "" if every one holds.
 func (c CLI) Fallbacks() (text string) {
-	if fail := c.Support.Select(statement.Fails); len(fail) > 0 {
-		text += "; does not hold: " + statement.IDs(fail)
+	if fail := c.Support.Select(Fails); len(fail) > 0 {
+		text += "; does not hold: " + IDs(fail)
 	}
-	if unknown := c.Support.Select(statement.Unknown); len(unknown) > 0 {
-		text += "; not known to hold: " + statement.IDs(unknown)
+	if unknown := c.Support.Select(Unknown); len(unknown) > 0 {
+		text += "; not known to hold: " + IDs(unknown)
 		if c.Err != nil {
 			text += " (" + strings.ReplaceAll(c.Err.Error(), "\n", "; ") + ")"
 		}
@@ -49,18 +47,18 @@ func (c CLI) Fallbacks() (text string) {
 
 // VersionStatus says how the version relates to the tested ones.
 func (c CLI) VersionStatus() string {
-	newest, _ := statement.ParseVersion(statement.Newest())
-	switch _, tested := statement.Tested(c.Version.String()); {
-	case c.Version == (statement.Version{}):
+	newest, _ := ParseVersion(Newest())
+	switch _, tested := Tested(c.Version.String()); {
+	case c.Version == (Version{}):
 		return "tells no version"
 	case tested && c.Source == BuiltIn:
 		return "is a tested version"
 	case tested:
 		return "tells a tested version, and is not the file that was tested"
 	case newest.Less(c.Version):
-		return "is newer than any tested version (" + statement.Newest() + ")"
+		return "is newer than any tested version (" + Newest() + ")"
 	}
-	return "was not tested (" + statement.Oldest() + " and " + statement.Newest() + " were)"
+	return "was not tested (" + Oldest() + " and " + Newest() + " were)"
 }
 
 func (c CLI) name() string { return strings.TrimSpace("claude " + c.Version.String()) }

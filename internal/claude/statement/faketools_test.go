@@ -1,4 +1,4 @@
-package probe
+package statement
 
 // This file holds the fake CLI's requests to the API, and the tools that it runs.
 
@@ -9,15 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-
-	"wavex/internal/claude/statement"
 )
 
 // ask makes one request.
 func (f *fake) ask(messages []object) (object, error) {
 	tools := []object{}
 	for _, name := range []string{"Bash", "Read", "Edit", "Write"} {
-		if f.flags["--disallowedTools"] != name || f.lies(statement.DisallowedTools) {
+		if f.flags["--disallowedTools"] != name || f.lies(DisallowedTools) {
 			tools = append(tools, object{"name": name})
 		}
 	}
@@ -37,7 +35,7 @@ func (f *fake) charge(reply object) {
 	in, out := usage["input_tokens"].(float64), usage["output_tokens"].(float64)
 	cost := (3*in + 15*out) / 1e6
 	f.spent += cost
-	if f.lies(statement.PartialUsage) {
+	if f.lies(PartialUsage) {
 		out = 1
 	}
 	if _, partial := f.flags["--include-partial-messages"]; partial {
@@ -58,14 +56,14 @@ func (f *fake) tools(content []any) (results []object) {
 		switch b["name"] {
 		case "Bash":
 			command := in["command"].(string)
-			allowed = strings.Contains(f.flags["--settings"], "Bash("+command+")") && !f.lies(statement.AllowRules) ||
-				f.lies(statement.Denied)
+			allowed = strings.Contains(f.flags["--settings"], "Bash("+command+")") ||
+				f.lies(Denied)
 			if allowed {
 				_ = exec.Command("sh", "-c", command).Run()
 			}
 		case "Write":
 			path := in["file_path"].(string)
-			allowed = strings.HasPrefix(path, f.dir+"/") && !f.lies(statement.AcceptEdits) || f.lies(statement.Denied)
+			allowed = strings.HasPrefix(path, f.dir+"/") || f.lies(Denied)
 			if allowed {
 				_ = os.WriteFile(path, nil, 0o600)
 			}

@@ -1,10 +1,4 @@
-// Package probe determines which statements of internal/claude/statement hold on a CLI.
-//
-// A probe runs the CLI itself, in a scratch folder with a scratch configuration, against a scripted
-// Messages API on loopback. It needs no network, no login and no money. A verdict needs evidence:
-// the requests to the API, the files left behind, the lines printed. If a probe is interrupted by
-// its time limit or the end of the CLI, its statements stay unknown.
-package probe
+package statement
 
 import (
 	"context"
@@ -15,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"wavex/internal/claude/statement"
 	"wavex/internal/fakeapi"
 )
 
@@ -31,22 +24,22 @@ type Target struct {
 
 // Report holds the results of probes.
 type Report struct {
-	Support statement.SupportSet
-	Why     map[statement.ID]string // observations for statements that fail
-	Err     error                   // why some statements are unknown; nil: every probe was completed
+	Support SupportSet
+	Why     map[ID]string // observations for statements that fail
+	Err     error         // why some statements are unknown; nil: every probe was completed
 }
 
-// Limit bounds a probe before the first run of a CLI.
-const Limit = 3 * time.Second
+// ProbeLimit bounds a probe before the first run of a CLI.
+const ProbeLimit = 3 * time.Second
 
 // errTimeout means that a probe reached its time limit.
 var errTimeout = errors.New("no answer in time")
 
-// Run probes every statement within limit, with two processes of the CLI, and removes all their files.
-func Run(ctx context.Context, t Target, limit time.Duration) Report {
+// RunProbes probes every statement within limit, with two processes of the CLI, and removes all their files.
+func RunProbes(ctx context.Context, t Target, limit time.Duration) Report {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit-stopWait, errTimeout)
 	defer cancel()
-	sheet := &findings{support: statement.SupportSet{}, why: map[statement.ID]string{}}
+	sheet := &findings{support: SupportSet{}, why: map[ID]string{}}
 	fail := func(err error) Report { return Report{Support: sheet.support, Why: sheet.why, Err: err} }
 	if err := t.checkUnmanaged(); err != nil {
 		return fail(err)
@@ -93,19 +86,19 @@ var errNoRequest = errors.New("a turn ended without a request to the API")
 // findings collects verdicts. It is safe for concurrent use until the probes have ended.
 type findings struct {
 	mu      sync.Mutex
-	support statement.SupportSet
-	why     map[statement.ID]string
+	support SupportSet
+	why     map[ID]string
 }
 
 // decide records an observation about a statement. One failure is final.
-func (s *findings) decide(id statement.ID, holds bool, seen string, args ...any) {
+func (s *findings) decide(id ID, holds bool, seen string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case holds && s.support[id] == statement.Unknown:
-		s.support[id] = statement.Holds
-	case !holds && s.support[id] != statement.Fails:
-		s.support[id] = statement.Fails
+	case holds && s.support[id] == Unknown:
+		s.support[id] = Holds
+	case !holds && s.support[id] != Fails:
+		s.support[id] = Fails
 		s.why[id] = fmt.Sprintf(seen, args...)
 	}
 }

@@ -1,7 +1,8 @@
-package probe
+package statement
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -14,7 +15,7 @@ import (
 	"time"
 
 	"wavex/budget"
-	"wavex/internal/claude/statement"
+	"wavex/internal/claude"
 	"wavex/internal/jsonobject"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
@@ -33,47 +34,26 @@ const linesMax = 10_000
 // errNoisy ends the probe of such a program. Its statements stay unknown.
 var errNoisy = fmt.Errorf("it printed more than %d lines", linesMax)
 
-// line holds the fields of an output line that the probes use.
-type line struct {
-	Type    string               `json:"type"`
-	Subtype string               `json:"subtype"`
-	Total   *float64             `json:"total_cost_usd"`
-	Turn    map[string]modelCost `json:"model_usage_since_last_result"`
-	Denials []denial             `json:"permission_denials"`
-	Event   streamEvent          `json:"event"`
-}
-
-type (
-	modelCost struct {
-		USD float64 `json:"costUSD"`
-	}
-	denial struct {
-		Tool string `json:"tool_use_id"`
-	}
-	streamEvent struct {
-		Type  string `json:"type"`
-		Usage struct {
-			Output int64 `json:"output_tokens"`
-		} `json:"usage"`
-	}
-)
+// line is a line of output.
+type line struct{ jsonobject.Value }
 
 // total returns the total cost in micro-dollars, or -1 if the line has none.
 func (l line) total() budget.USD {
-	if l.Total == nil {
+	if l.Get("total_cost_usd").Kind() != '0' {
 		return -1
 	}
-	return budget.FromFloat(*l.Total)
+	return budget.FromFloat(l.Get("total_cost_usd").Float())
 }
 
 // turn returns the cost of the turn in micro-dollars, or -1 if the line has none.
 func (l line) turn() budget.USD {
-	if l.Turn == nil {
+	models := l.Get("model_usage_since_last_result")
+	if models.Kind() != '{' {
 		return -1
 	}
 	sum := 0.0
-	for _, m := range l.Turn {
-		sum += m.USD
+	for _, m := range models.Members() {
+		sum += m.Get("costUSD").Float()
 	}
 	return budget.FromFloat(sum)
 }
@@ -120,16 +100,15 @@ func (t *cliProcess) turn(ctx context.Context, prompt string) (line, error) {
 		if t.lines++; t.lines > linesMax {
 			return line{}, errNoisy
 		}
-		var l line
-		switch err := json.Unmarshal(t.scan.Bytes(), &l); {
-		case err != nil:
+		switch l := jsonobject.Value(bytes.Clone(t.scan.Bytes())); {
+		case !l.IsValid():
 			t.strayLine = cmp.Or(t.strayLine, firstLine(t.scan.Text()))
-		case l.Type == "result":
-			return l, nil
-		case l.Subtype == "init":
-			t.bare = statement.IsBare(jsonobject.Value(t.scan.Bytes()))
-		case l.Type == "stream_event" && l.Event.Type == "message_delta":
-			t.finals = append(t.finals, l.Event.Usage.Output)
+		case l.Get("type").Text() == "result":
+			return line{l}, nil
+		case l.Get("subtype").Text() == "init":
+			t.bare = claude.IsBare(l)
+		case l.Get("type").Text() == "stream_event" && l.Get("event.type").Text() == "message_delta":
+			t.finals = append(t.finals, l.Get("event.usage.output_tokens").Int())
 		}
 	}
 	exit := t.p.Wait()

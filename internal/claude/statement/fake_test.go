@@ -1,4 +1,4 @@
-package probe
+package statement
 
 import (
 	"bufio"
@@ -7,8 +7,6 @@ import (
 	"os"
 	"strings"
 	"time"
-
-	"wavex/internal/claude/statement"
 )
 
 // fake is a CLI that satisfies all statements but one: its lie. It is this test binary in another
@@ -25,7 +23,7 @@ type fake struct {
 type object = map[string]any
 
 // lies reports whether the fake breaks a statement.
-func (f *fake) lies(id statement.ID) bool { return f.falseStatement == string(id) }
+func (f *fake) lies(id ID) bool { return f.falseStatement == string(id) }
 
 func (f *fake) print(v object) {
 	data, _ := json.Marshal(v)
@@ -89,7 +87,7 @@ func (f *fake) turn(prompt string) {
 		}
 		f.charge(reply)
 		f.messages = append(f.messages, object{"role": "assistant", "content": reply["content"]})
-		if limit := f.flags["--max-budget-usd"]; limit != "" && !f.lies(statement.Cap) {
+		if limit := f.flags["--max-budget-usd"]; limit != "" && !f.lies(Cap) {
 			var most float64
 			_, _ = fmt.Sscan(limit, &most)
 			if f.spent >= most {
@@ -109,12 +107,12 @@ func (f *fake) turn(prompt string) {
 // result prints the line that ends a turn.
 func (f *fake) result(subtype string, cost float64) {
 	total := f.spent
-	if f.lies(statement.TotalCost) {
+	if f.lies(TotalCost) {
 		total = 0
 	}
 	line := object{"type": "result", "subtype": subtype, "total_cost_usd": total, "permission_denials": f.denials,
 		"model_usage_since_last_result": object{model: object{"costUSD": cost}}}
-	if f.lies(statement.TurnCost) {
+	if f.lies(TurnCost) {
 		delete(line, "model_usage_since_last_result")
 	}
 	f.print(line)

@@ -1,4 +1,4 @@
-package support
+package statement
 
 import (
 	"context"
@@ -7,9 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"wavex/internal/claude/probe"
-	"wavex/internal/claude/statement"
 )
 
 // fixture holds a program, a store, and a counter of probes.
@@ -17,7 +14,7 @@ type fixture struct {
 	Store
 	program Program
 	probes  int
-	found   probe.Report
+	found   Report
 }
 
 // setup creates a program that prints a version.
@@ -27,21 +24,21 @@ func setup(t *testing.T, version, text string) *fixture {
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	v, _ := statement.ParseVersion(version)
+	v, _ := ParseVersion(version)
 	b := &fixture{program: Program{Path: path, Version: v}}
 	b.Store = Store{Dir: filepath.Join(t.TempDir(), "wavex", "claude"),
-		probe: func(context.Context, probe.Target) probe.Report {
+		probe: func(context.Context, Target) Report {
 			b.probes++
 			return b.found
 		}}
-	b.found = probe.Report{Support: all(statement.Holds), Why: map[statement.ID]string{}}
+	b.found = Report{Support: all(Holds), Why: map[ID]string{}}
 	return b
 }
 
 // all returns the same verdict for every statement.
-func all(v statement.Support) statement.SupportSet {
-	out := statement.SupportSet{}
-	for _, s := range statement.All() {
+func all(v Support) SupportSet {
+	out := SupportSet{}
+	for _, s := range All() {
 		out[s.ID] = v
 	}
 	return out
@@ -49,14 +46,14 @@ func all(v statement.Support) statement.SupportSet {
 
 func TestPublishedIsBuiltIn(t *testing.T) {
 	t.Parallel()
-	for _, r := range statement.Releases() {
+	for _, r := range Releases() {
 		version := r.Version
 		b := setup(t, version, "")
 		if err := os.Truncate(b.program.Path, r.Size); err != nil { // a sparse file needs no space
 			t.Fatal(err)
 		}
 		c := b.Ensure(t.Context(), b.program)
-		if b.probes != 0 || c.Source != BuiltIn || len(c.Support) != len(statement.All()) || c.Notice() != "" {
+		if b.probes != 0 || c.Source != BuiltIn || len(c.Support) != len(All()) || c.Notice() != "" {
 			t.Errorf("%s: %d probes, source %d, %q", version, b.probes, c.Source, c.Notice())
 		}
 		if _, err := os.Stat(b.Dir); err == nil {
@@ -68,15 +65,15 @@ func TestPublishedIsBuiltIn(t *testing.T) {
 // A wrapper prints the version of the program that it starts, but may change its behaviour.
 func TestWrapperOfTestedVersionIsProbed(t *testing.T) {
 	t.Parallel()
-	b := setup(t, statement.Newest(), "#!/bin/sh\n")
-	b.found.Support[statement.Denied] = statement.Fails
-	b.found.Why[statement.Denied] = "sh ./other.sh was carried out"
-	delete(b.found.Support, statement.AcceptEdits)
+	b := setup(t, Newest(), "#!/bin/sh\n")
+	b.found.Support[Denied] = Fails
+	b.found.Why[Denied] = "sh ./other.sh was carried out"
+	delete(b.found.Support, PartialUsage)
 	b.Ensure(t.Context(), b.program)
 	c := b.Ensure(t.Context(), b.program) // it is refused, whatever else is unknown
 	why, advice := c.Refusal()
 	if b.probes != 1 || !strings.Contains(why, "sh ./other.sh was carried out") ||
-		!strings.Contains(advice, "@"+statement.Newest()) {
+		!strings.Contains(advice, "@"+Newest()) {
 		t.Errorf("%d probes, %q, %q", b.probes, why, advice)
 	}
 }
@@ -84,10 +81,10 @@ func TestWrapperOfTestedVersionIsProbed(t *testing.T) {
 // A statement that fails is told where it holds on the newest tested version or on the one that the program reports.
 func TestWrapperOfOldestVersion(t *testing.T) {
 	t.Parallel()
-	for _, version := range []string{statement.Oldest(), statement.Newest(), "2.1.400"} {
+	for _, version := range []string{Oldest(), Newest(), "2.1.400"} {
 		b := setup(t, version, "#!/bin/sh\n")
-		b.found.Support[statement.TurnCost] = statement.Fails
-		if n := b.Ensure(t.Context(), b.program).Notice(); !strings.Contains(n, string(statement.TurnCost)) {
+		b.found.Support[TurnCost] = Fails
+		if n := b.Ensure(t.Context(), b.program).Notice(); !strings.Contains(n, string(TurnCost)) {
 			t.Errorf("%s: %q", version, n)
 		}
 	}
@@ -97,12 +94,12 @@ func TestWrapperOfOldestVersion(t *testing.T) {
 func TestCached(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "2.1.400", "one")
-	b.found.Support[statement.TurnCost] = statement.Fails
+	b.found.Support[TurnCost] = Fails
 	ready := func(probes int, what string) CLI {
 		t.Helper()
 		c := b.Ensure(t.Context(), b.program)
-		if b.probes != probes || c.Support[statement.TurnCost] != statement.Fails ||
-			c.Support[statement.Cap] != statement.Holds {
+		if b.probes != probes || c.Support[TurnCost] != Fails ||
+			c.Support[Cap] != Holds {
 			t.Errorf("%s: %d probes, %v", what, b.probes, c.Support)
 		}
 		return c
@@ -142,12 +139,12 @@ func TestCached(t *testing.T) {
 func TestUnknownIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "2.1.400", "")
-	b.found = probe.Report{Support: statement.SupportSet{statement.Cap: statement.Holds},
+	b.found = Report{Support: SupportSet{Cap: Holds},
 		Err: errors.New("no answer\nin time")}
 	for n := 1; n <= maxTries+2; n++ {
 		c := b.Ensure(t.Context(), b.program)
-		if b.probes != min(n, maxTries) || c.Support[statement.Denied] == statement.Holds ||
-			c.Support[statement.Cap] != statement.Holds {
+		if b.probes != min(n, maxTries) || c.Support[Denied] == Holds ||
+			c.Support[Cap] != Holds {
 			t.Errorf("start %d: %d probes, %v", n, b.probes, c.Support)
 		}
 		if why, _ := c.Refusal(); why != "" {
@@ -165,7 +162,7 @@ func TestNoCache(t *testing.T) {
 	b := setup(t, "2.1.400", "")
 	b.Dir = ""
 	for n := range 2 {
-		if c := b.Ensure(t.Context(), b.program); b.probes != n+1 || c.Support[statement.Cap] != statement.Holds {
+		if c := b.Ensure(t.Context(), b.program); b.probes != n+1 || c.Support[Cap] != Holds {
 			t.Errorf("%d probes, %v", b.probes, c.Support)
 		}
 	}

@@ -1,4 +1,4 @@
-package probe
+package statement
 
 import (
 	"errors"
@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"wavex/internal/claude/statement"
 )
 
 func TestMain(m *testing.M) {
@@ -35,8 +33,8 @@ func lyingTarget(t *testing.T, lie string) Target {
 
 func TestAllHold(t *testing.T) {
 	t.Parallel()
-	r := Run(t.Context(), lyingTarget(t, "honest"), probeLimit)
-	if got := r.Support.Select(statement.Holds); len(got) != len(statement.All()) || r.Err != nil || len(r.Why) > 0 {
+	r := RunProbes(t.Context(), lyingTarget(t, "honest"), probeLimit)
+	if got := r.Support.Select(Holds); len(got) != len(All()) || r.Err != nil || len(r.Why) > 0 {
 		t.Errorf("%v, %v, %v", r.Support, r.Why, r.Err)
 	}
 }
@@ -44,14 +42,14 @@ func TestAllHold(t *testing.T) {
 // If a CLI breaks a statement, exactly that one fails.
 func TestOneFails(t *testing.T) {
 	t.Parallel()
-	for _, s := range statement.All() {
+	for _, s := range All() {
 		t.Run(string(s.ID), func(t *testing.T) {
 			t.Parallel()
-			r := Run(t.Context(), lyingTarget(t, string(s.ID)), probeLimit)
-			if r.Support[s.ID] != statement.Fails || r.Why[s.ID] == "" {
+			r := RunProbes(t.Context(), lyingTarget(t, string(s.ID)), probeLimit)
+			if r.Support[s.ID] != Fails || r.Why[s.ID] == "" {
 				t.Errorf("%s: %s, seen: %q, %v", s.ID, r.Support[s.ID], r.Why[s.ID], r.Err)
 			}
-			for _, other := range r.Support.Select(statement.Fails) {
+			for _, other := range r.Support.Select(Fails) {
 				if other.ID != s.ID {
 					t.Errorf("%s fails too: %s", other.ID, r.Why[other.ID])
 				}
@@ -63,9 +61,9 @@ func TestOneFails(t *testing.T) {
 // A CLI in bare mode asks about no call, whatever it denies by itself.
 func TestBareMode(t *testing.T) {
 	t.Parallel()
-	r := Run(t.Context(), lyingTarget(t, "bare"), probeLimit)
-	if got := statement.IDs(r.Support.Select(statement.Fails)); got != "denied" || r.Err != nil ||
-		!strings.Contains(r.Why[statement.Denied], "leave out --bare") {
+	r := RunProbes(t.Context(), lyingTarget(t, "bare"), probeLimit)
+	if got := IDs(r.Support.Select(Fails)); got != "denied" || r.Err != nil ||
+		!strings.Contains(r.Why[Denied], "leave out --bare") {
 		t.Errorf("%v, %v, %v", r.Support, r.Why, r.Err)
 	}
 }
@@ -84,7 +82,7 @@ func TestUnknown(t *testing.T) {
 			if lie == "hang" {
 				limit = time.Second
 			}
-			r := Run(t.Context(), lyingTarget(t, lie), limit)
+			r := RunProbes(t.Context(), lyingTarget(t, lie), limit)
 			if len(r.Support) > 0 || r.Err == nil || !strings.Contains(r.Err.Error(), why) {
 				t.Errorf("%v, %v", r.Support, r.Err)
 			}
@@ -103,7 +101,7 @@ func TestManagedIsNotProbed(t *testing.T) {
 		t.Fatal(err)
 	}
 	target.Managed = []string{filepath.Join(t.TempDir(), "none"), path}
-	if r := Run(t.Context(), target, probeLimit); len(r.Support) > 0 || r.Err == nil ||
+	if r := RunProbes(t.Context(), target, probeLimit); len(r.Support) > 0 || r.Err == nil ||
 		!strings.Contains(r.Err.Error(), path) {
 		t.Errorf("%v, %v", r.Support, r.Err)
 	}
