@@ -17,7 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
-	"wavex/internal/agent"
 	"wavex/internal/async"
 	"wavex/internal/event"
 	"wavex/internal/journal"
@@ -292,7 +291,7 @@ func startRun(ctx context.Context, c *toolCall, in runInput) error {
 		return strings.HasPrefix(kv, "CLAUDE_CODE_SESSION_ID=")
 	})
 	p, err := proc.Start(proc.Spec{Argv: append([]string{self}, in.args("run", "--status-block=false", "--agent",
-		cmp.Or(in.Agent, agent.Claude))...), Dir: dir, Env: env, Combined: out, Detached: true})
+		cmp.Or(in.Agent, flagDefaults().Agent))...), Dir: dir, Env: env, Combined: out, Detached: true})
 	if err != nil {
 		return err
 	}

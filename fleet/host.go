@@ -118,7 +118,7 @@ func (h *workerHost) local(req *wire.Request, dir loop.Dir, observe func(runner.
 		return nil, err
 	}
 	host := runner.Host{Env: proc.Inherit(os.Environ(), h.opts.pass), Lister: &h.lister,
-		ExtraEnv:  a.Env(dir, req.Attempt.Run),
+		ExtraEnv:  a.Env(dir.Run(req.Attempt.Run, loop.Sessions)),
 		Rehearsal: req.Rehearsal, Redactor: h.secrets, Observe: func(o runner.Observation) {
 			o.Text = h.secrets.String(o.Text)
 			observe(o)

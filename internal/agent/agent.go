@@ -10,9 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/counsel"
-	"wavex/internal/event"
-	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/rehearse"
 	"wavex/runner"
@@ -21,7 +18,7 @@ import (
 // The names of the agents.
 const (
 	Claude    = "claude"
-	Rehearsal = event.Rehearsal
+	Rehearsal = "rehearse" // event.Rehearsal
 )
 
 // Agent is the agent that does the work: a program and the arguments before its flags.
@@ -47,11 +44,11 @@ func NeedsAgent(p *plan.Plan) bool {
 
 // Env returns the variables of the rehearsal agent beyond its assignment: the speed of time, and
 // the folder of its sessions, so that resuming one can be rehearsed. It returns nil for other agents.
-func (a Agent) Env(dir loop.Dir, run string) map[string]string {
+func (a Agent) Env(sessions string) map[string]string {
 	if !a.IsRehearsal() {
 		return nil
 	}
-	env := map[string]string{rehearse.SessionsVar: dir.Run(run, loop.Sessions)}
+	env := map[string]string{rehearse.SessionsVar: sessions}
 	if speed := os.Getenv(rehearse.SpeedVar); speed != "" {
 		env[rehearse.SpeedVar] = speed
 	}
@@ -113,23 +110,16 @@ func (a Agent) UnknownTasks(p *plan.Plan) []string {
 	})
 }
 
-// Caller returns a Caller that asks who. In a rehearsal the scenario chooses the answers.
-func (a Agent) Caller(who counsel.Caller) counsel.Caller {
-	if !a.IsRehearsal() {
-		return who
-	}
-	return rehearsalCaller{who, a.Scenario}
-}
-
-type rehearsalCaller struct {
-	counsel.Caller
+// rehearsal is the rehearsal agent with a scenario, which chooses its answers.
+type rehearsal struct {
+	runner.Agent
 	scenario *rehearse.Scenario
 }
 
 // Ask makes one lean call.
-func (c rehearsalCaller) Ask(ctx context.Context, q runner.Question) runner.Answer {
-	q.Rehearse = c.scenario.Panel(q.Name, rehearsalAnswer(q))
-	return c.Caller.Ask(ctx, q)
+func (a rehearsal) Ask(ctx context.Context, q runner.Question) runner.Answer {
+	q.Rehearse = a.scenario.Panel(q.Name, rehearsalAnswer(q))
+	return a.Agent.Ask(ctx, q)
 }
 
 // rehearsalAnswer returns the rehearsal agent's default answer: no finding. It confirms a blocker,

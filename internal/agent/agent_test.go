@@ -3,9 +3,9 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"testing"
 
+	"wavex/internal/event"
 	"wavex/internal/rehearse"
 	"wavex/internal/testrepo"
 	"wavex/runner"
@@ -31,16 +31,23 @@ func TestNeedsAgent(t *testing.T) {
 	}
 }
 
+// The name of the rehearsal agent is the one on record.
+func TestRehearsalName(t *testing.T) {
+	t.Parallel()
+	if Rehearsal != event.Rehearsal {
+		t.Error(Rehearsal)
+	}
+}
+
 // Only the rehearsal agent gets its folder of sessions, and the speed of time if one is set.
 func TestEnv(t *testing.T) {
-	if env := (Agent{Name: Claude}).Env("/l", "r"); env != nil {
+	if env := (Agent{Name: Claude}).Env("/s"); env != nil {
 		t.Errorf("claude is told %v", env)
 	}
 	for speed, want := range map[string]int{"": 1, "10": 2} {
 		t.Setenv(rehearse.SpeedVar, speed)
-		env := Agent{Name: Rehearsal}.Env("/l", "r")
-		if len(env) != want || env[rehearse.SpeedVar] != speed || env[rehearse.SessionsVar] != filepath.Join("/l", "runs",
-			"r", "sessions") {
+		env := Agent{Name: Rehearsal}.Env("/s")
+		if len(env) != want || env[rehearse.SpeedVar] != speed || env[rehearse.SessionsVar] != "/s" {
 			t.Errorf("%q: %v", speed, env)
 		}
 	}

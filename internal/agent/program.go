@@ -19,7 +19,7 @@ import (
 // programs holds the entry of each agent, by its name.
 var programs = map[string]Program{
 	Claude:    cli{},
-	Rehearsal: cli{}, // internal/rehearse speaks the protocol of the claude CLI
+	Rehearsal: cli{}, // the process is internal/rehearse, which speaks the protocol of the claude CLI
 }
 
 // Program starts the processes of one agent program, and reads the files that they left. Its methods are safe for
@@ -66,10 +66,14 @@ type cli struct{}
 
 // New implements Program.
 func (cli) New(a Agent, s Setup) runner.Agent {
-	return &claude.Agent{Host: s.Host, Name: a.Name, Argv: a.Argv, Find: a.Find, Run: s.Run, Prices: s.Prices,
+	who := &claude.Agent{Host: s.Host, Name: a.Name, Argv: a.Argv, Find: a.Find, Run: s.Run, Prices: s.Prices,
 		Person: s.Person, Grace: s.Grace,
 		StopWait: claude.StopWait{Interrupt: s.Grace, Close: s.Grace, Terminate: s.Grace},
 		Judge:    func(t runner.TurnRequest) policy.Judge { return policy.New(t.Policy) }}
+	if a.IsRehearsal() {
+		return rehearsal{who, a.Scenario}
+	}
+	return who
 }
 
 // RecoverCost implements Program.

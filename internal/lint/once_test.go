@@ -49,7 +49,6 @@ var once = []struct {
 	{"the questions to experts", `Caller\.Ask\(`, map[string]string{
 		"counsel/ask.go":            "all experts",
 		"internal/request/call.go":  "the model that makes a plan",
-		"internal/agent/agent.go":   "it passes questions on",
 		"internal/review/review.go": "it passes questions on",
 	}},
 	{"the digest of a file", `io\.Copy\(h\w*, f\)`, map[string]string{

@@ -45,9 +45,9 @@ func Open(o Options) (*Machine, error) {
 // newMachine makes the machine of the stages.
 func newMachine(o Options, journal *runlog.Journal, past []event.Event) *Machine {
 	mark := fmt.Sprintf("%s-%d", o.ID, os.Getpid())
-	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: o.Agent.Env(o.Loop, o.ID),
+	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), ExtraEnv: o.Agent.Env(o.Loop.Run(o.ID, loop.Sessions)),
 		Rehearsal: o.Agent.IsRehearsal(), Redactor: o.Redactor}
-	ask := o.Agent.Caller(o.Agent.New(agent.Setup{Host: host, Prices: o.Prices, Run: mark}))
+	ask := o.Agent.New(agent.Setup{Host: host, Prices: o.Prices, Run: mark})
 	m := &Machine{
 		Options: o, Journal: journal, Events: past, Now: time.Now, Caller: ask,
 		Panel: &counsel.Panel{Caller: ask, Experts: o.Experts}, Rehearsal: host.Rehearsal,

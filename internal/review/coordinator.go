@@ -49,8 +49,7 @@ func New(o Options) (*Coordinator, error) {
 	if err != nil {
 		return nil, usererr.Input(err)
 	}
-	h := &Coordinator{opts: o, panel: &counsel.Panel{Caller: o.Agent.Caller(o.Caller), Experts: roster}}
-	return h, nil
+	return &Coordinator{opts: o, panel: &counsel.Panel{Caller: o.Caller, Experts: roster}}, nil
 }
 
 // Panel returns the panel for stuck tasks, or nil if the run has none.

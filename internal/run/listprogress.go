@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/loop"
 	"wavex/internal/planfile"
 	"wavex/internal/request"
 	"wavex/internal/tasklist"
@@ -23,7 +24,7 @@ const listCloseTimeout = 20 * time.Second
 
 // agentEnv returns the variables that agents get beyond their request.
 func (r *Session) agentEnv() map[string]string {
-	env := r.opts.Agent.Env(r.config.Loop, r.config.Run)
+	env := r.opts.Agent.Env(r.config.Loop.Run(r.config.Run, loop.Sessions))
 	if r.config.TaskList != "" {
 		if env == nil {
 			env = map[string]string{}
