@@ -64,12 +64,9 @@ func (d *diagnosis) probe(ctx context.Context, argv []string) doctor.Check {
 
 // statementResult is one result of the probes of statements.
 type statementResult struct {
-	ID       statement.ID      `json:"id"`
-	Kind     statement.Kind    `json:"kind"`
-	Text     string            `json:"text"`
-	Verdict  statement.Support `json:"verdict"`
-	Seen     string            `json:"seen,omitempty"` // set if it fails
-	Fallback string            `json:"fallback"`
+	statement.Statement
+	Verdict statement.Support `json:"verdict"`
+	Seen    string            `json:"seen,omitempty"` // set if it fails
 }
 
 // statements returns the known facts about the CLI, or probes it.
@@ -79,8 +76,7 @@ func (d *diagnosis) statements(ctx context.Context, p statement.Program) stateme
 	}
 	found := statement.UserStore().Probe(ctx, p)
 	for _, s := range statement.All() {
-		d.statementResults = append(d.statementResults, statementResult{ID: s.ID, Kind: s.Kind, Text: s.Text,
-			Verdict: found.Support[s.ID], Seen: found.Why[s.ID], Fallback: s.Fallback})
+		d.statementResults = append(d.statementResults, statementResult{s, found.Support[s.ID], found.Why[s.ID]})
 	}
 	return found
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -108,7 +109,7 @@ func (c *conversation) run(ctx context.Context) {
 	if c.resume {
 		c.send([]byte(baselineUsageLine))
 	}
-	c.send(userMessage(c.prompt))
+	c.send(UserMessage(c.prompt))
 	go func() {
 		defer close(read)
 		c.read(out, giveUp)
@@ -288,17 +289,10 @@ func plainText(stderr, stray string) string {
 	return stray
 }
 
-// userMessage returns a user message as a line of the CLI's input.
-func userMessage(prompt string) []byte {
-	type message struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
-	}
-	line, _ := json.Marshal(struct { // encoding strings cannot fail
-		Type    string  `json:"type"`
-		Message message `json:"message"`
-	}{"user", message{"user", prompt}})
-	return append(line, '\n')
+// UserMessage returns a user message as a line of the CLI's input.
+func UserMessage(prompt string) []byte {
+	text, _ := json.Marshal(prompt) // it cannot fail; the CLI would end a line at U+2028, too
+	return fmt.Appendf(nil, `{"type":"user","message":{"role":"user","content":%s}}`+"\n", text)
 }
 
 // isAsking reports whether a call of the agent waits for a person.

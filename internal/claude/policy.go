@@ -184,10 +184,13 @@ func (p *toolCalls) reply(id string, out *preToolUse) {
 	if p.answer == nil {
 		return
 	}
-	line := controlResponse{Type: "control_response"}
-	line.Response.Subtype, line.Response.ID, line.Response.Response.Output = "success", id, out
-	data, _ := json.Marshal(line) // encoding strings cannot fail
-	p.answer(append(data, '\n'))
+	answer := []byte("{}") // other answers let the call run on some version
+	if out != nil {
+		answer, _ = json.Marshal(map[string]*preToolUse{"hookSpecificOutput": out}) // encoding strings cannot fail
+	}
+	request, _ := json.Marshal(id)
+	p.answer(fmt.Appendf(nil, `{"type":"control_response","response":{"subtype":"success","request_id":%s,"response":%s}}`+
+		"\n", request, answer))
 }
 
 // ask puts a call to a person. The request stays open until then.
@@ -250,20 +253,7 @@ func (p *toolCalls) stop() {
 	}
 }
 
-type controlResponse struct {
-	Type     string `json:"type"`
-	Response struct {
-		Subtype  string         `json:"subtype"`
-		ID       string         `json:"request_id"`
-		Response callbackAnswer `json:"response"`
-	} `json:"response"`
-}
-
-// callbackAnswer is {}, a denial, or what a person allowed. Other answers let the call run on some version.
-type callbackAnswer struct {
-	Output *preToolUse `json:"hookSpecificOutput,omitempty"`
-}
-
+// preToolUse is a denial, or what a person allowed.
 type preToolUse struct {
 	Event    string `json:"hookEventName"`
 	Decision string `json:"permissionDecision"`

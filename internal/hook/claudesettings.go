@@ -89,29 +89,22 @@ func Uninstall(text []byte) ([]byte, error) {
 }
 
 // handlerPath is the position of a wavex handler: hooks.EVENT[group].hooks[index].
-type handlerPath struct {
-	event        string
-	group, index int
-}
+type handlerPath struct{ event, group, index string }
 
 func (p handlerPath) jsonPath() string {
-	return fmt.Sprintf("hooks.%s.%d.hooks.%d", p.event, p.group, p.index)
+	return fmt.Sprintf("hooks.%s.%s.hooks.%s", p.event, p.group, p.index)
 }
 
 // findHandlers returns the wavex handlers of an event, the last first, so that removing one does not move
 // the next.
 func findHandlers(doc jsonobject.Value, event, verb string) []handlerPath {
 	var found []handlerPath
-	g := 0
-	for _, one := range doc.Get("hooks." + event).Members() {
-		i := 0
-		for _, h := range one.Get("hooks").Members() {
+	for g, one := range doc.Get("hooks." + event).Members() {
+		for i, h := range one.Get("hooks").Members() {
 			if isOurHandler(h, verb) {
 				found = append(found, handlerPath{event, g, i})
 			}
-			i++
 		}
-		g++
 	}
 	slices.Reverse(found)
 	return found
@@ -141,7 +134,7 @@ func isWavex(word string) bool {
 func removeHandlers(doc jsonobject.Value, list []handlerPath) jsonobject.Value {
 	for _, p := range list {
 		path := p.jsonPath()
-		if one := fmt.Sprintf("hooks.%s.%d", p.event, p.group); doc.Get(one+".hooks").Len() == 1 {
+		if one := fmt.Sprintf("hooks.%s.%s", p.event, p.group); doc.Get(one+".hooks").Len() == 1 {
 			path = one
 		}
 		doc = doc.With(path, nil)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -34,34 +35,22 @@ var (
 // *jsontext.SyntacticError or io.ErrUnexpectedEOF.
 func Parse(src []byte, options ...jsontext.Options) (o Object, end int, err error) {
 	d := jsontext.NewDecoder(bytes.NewReader(src), options...)
-	open, err := d.ReadToken()
-	if err != nil {
-		return nil, 0, err
-	}
-	if open.Kind() != jsontext.KindBeginObject {
+	if kind := d.PeekKind(); kind != jsontext.KindBeginObject && kind != jsontext.KindInvalid {
 		return nil, 0, ErrNotObject
 	}
+	if _, err := d.ReadValue(); err != nil {
+		return nil, 0, err
+	}
+	whole := Value(src)
 	known := map[string]int{}
-	for d.PeekKind() != jsontext.KindEndObject {
-		token, err := d.ReadToken()
-		if err != nil {
-			return nil, 0, err
-		}
-		name := token.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil, 0, err
-		}
-		f := Field{name, value.Clone(), int(d.InputOffset()) - len(value)}
-		if i, twice := known[name]; twice {
+	for name, value := range whole.Members() {
+		f := Field{strings.ToValidUTF8(name, "\ufffd"), bytes.Clone(value), whole.At(value)}
+		if i, twice := known[f.Name]; twice {
 			o[i] = f
 			continue
 		}
-		known[name] = len(o)
+		known[f.Name] = len(o)
 		o = append(o, f)
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, 0, err
 	}
 	switch _, err = d.ReadToken(); {
 	case err == nil:
@@ -119,13 +108,4 @@ func (o Object) Value() jsontext.Value {
 		b = append(append(append(b, Quote(f.Name)...), ':'), f.Value...)
 	}
 	return append(b, '}')
-}
-
-// Quote returns a string as JSON without escaping <, > and &.
-func Quote(s string) jsontext.Value {
-	v, err := jsontext.AppendQuote(nil, s)
-	if err != nil { // not UTF-8
-		v, _ = json.Marshal(s) // the invalid bytes become \ufffd
-	}
-	return v
 }

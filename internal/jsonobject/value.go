@@ -2,6 +2,7 @@ package jsonobject
 
 import (
 	"bytes"
+	"encoding/json"
 	"iter"
 	"math"
 	"slices"
@@ -182,4 +183,13 @@ func (v Value) With(path string, value Value) Value {
 		value = slices.Concat(Value{','}, value)
 	}
 	return slices.Concat(v[:end], value, v[end:])
+}
+
+// Quote returns a string as JSON without escaping <, > and &.
+func Quote(s string) jsontext.Value {
+	v, err := jsontext.AppendQuote(nil, s)
+	if err != nil { // not UTF-8
+		v, _ = json.Marshal(s) // the invalid bytes become \ufffd
+	}
+	return v
 }

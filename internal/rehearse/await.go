@@ -41,16 +41,17 @@ func (a *agent) await(ctx context.Context, timer <-chan time.Time, done <-chan s
 
 // onMessage handles one message.
 func (a *agent) onMessage(m message) error {
-	switch {
-	case m.err != nil:
+	if m.err != nil {
 		return inputError{m.err}
-	case m.Type == "user":
+	}
+	switch m.Get("type").Text() {
+	case "user":
 		a.prompted = true
-	case m.Type == "control_response":
-		a.answer = &m.Response
-	case m.Type == "control_request":
+	case "control_response":
+		a.answer = m.Get("response")
+	case "control_request":
 		a.answerControl(m)
-		if m.Request.Subtype == "interrupt" {
+		if m.Get("request.subtype").Text() == "interrupt" {
 			return errInterrupt
 		}
 	}
@@ -60,16 +61,16 @@ func (a *agent) onMessage(m message) error {
 // answerControl prints the control_response to a request.
 func (a *agent) answerControl(m message) {
 	l := controlLine{Type: "control_response"}
-	l.Response.Subtype, l.Response.ID = "success", m.RequestID
-	switch m.Request.Subtype {
+	l.Response.Subtype, l.Response.ID = "success", m.Get("request_id").Text()
+	switch subtype := m.Get("request.subtype").Text(); subtype {
 	case "interrupt":
 	case "initialize":
 		if a.hooks == nil { // a second one is ignored
-			a.hooks = m.Request.Hooks
+			a.hooks = m.Get("request.hooks")
 		}
 		l.Response.Response = map[string]any{"pid": os.Getpid()}
 	default:
-		l.Response.Subtype, l.Response.Error = "error", "Unsupported control request subtype: "+m.Request.Subtype
+		l.Response.Subtype, l.Response.Error = "error", "Unsupported control request subtype: "+subtype
 	}
 	a.emit(l)
 }

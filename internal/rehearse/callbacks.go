@@ -8,11 +8,6 @@ import (
 	"context"
 )
 
-// callbacks are ids that an initialize request gives for an event.
-type callbacks struct {
-	Callbacks []string `json:"hookCallbackIds"`
-}
-
 // callbackLine asks about a tool call.
 type callbackLine struct {
 	Type    string `json:"type"`
@@ -36,34 +31,24 @@ type callbackInput struct {
 	ToolID   string `json:"tool_use_id"`
 }
 
-// callbackAnswer is the answer to a callbackLine.
-type callbackAnswer struct {
-	ID       string `json:"request_id"`
-	Response struct {
-		Output struct {
-			Decision string `json:"permissionDecision"`
-			Reason   string `json:"permissionDecisionReason"`
-		} `json:"hookSpecificOutput"`
-	} `json:"response"`
-}
-
 // ask asks about a call and waits for the answer. It returns the reason of a denial, or "". Without a
 // callback, and after the end of the input, nothing is asked.
 func (t *turn) ask(ctx context.Context, event string, act action, response any) (reason string, err error) {
-	for _, h := range t.hooks[event] {
-		for _, id := range h.Callbacks {
+	for _, h := range t.hooks.Get(event).Members() {
+		for _, id := range h.Get("hookCallbackIds").Members() {
 			l := callbackLine{Type: "control_request", ID: t.newID()}
-			l.Request.Subtype, l.Request.Callback, l.Request.ToolID = "hook_callback", id, act.id
+			l.Request.Subtype, l.Request.Callback, l.Request.ToolID = "hook_callback", id.Text(), act.id
 			l.Request.Input = callbackInput{Session: t.session, Dir: t.dir, Event: event, Tool: act.tool, Input: act.input,
 				Mode: cmp.Or(t.cmd.value("--permission-mode"), "default"), Response: response, ToolID: act.id}
 			t.answer = nil
-			for t.emit(l); t.in != nil && (t.answer == nil || t.answer.ID != l.ID); {
+			for t.emit(l); t.in != nil && t.answer.Get("request_id").Text() != l.ID; {
 				if err := t.await(ctx, nil, nil); err != nil {
 					return "", err
 				}
 			}
-			if a := t.answer; a != nil && a.Response.Output.Decision == "deny" {
-				return a.Response.Output.Reason, nil
+			out := t.answer.Get("response.hookSpecificOutput")
+			if out.Get("permissionDecision").Text() == "deny" {
+				return out.Get("permissionDecisionReason").Text(), nil
 			}
 		}
 	}

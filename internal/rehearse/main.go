@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"wavex/budget"
+	"wavex/internal/jsonobject"
 	"wavex/internal/proc"
 )
 
@@ -89,11 +90,10 @@ type agent struct {
 	session string
 	model   string
 
-	in       <-chan message // nil after the end of input
-	prompted bool           // the user message has arrived
-	// hooks are the callbacks that initialize registered, by event; answer is the last answer to one.
-	hooks  map[string][]callbacks
-	answer *callbackAnswer
+	in       <-chan message   // nil after the end of input
+	prompted bool             // the user message has arrived
+	hooks    jsonobject.Value // of initialize: the ids of callbacks, by event
+	answer   jsonobject.Value // the last answer to a callback; nil: none
 
 	cost     budget.USD
 	exitCode int // exit code of the result

@@ -5,24 +5,16 @@ package rehearse
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"io"
 	"os"
 	"sync"
+
+	"wavex/internal/jsonobject"
 )
 
 // message is one line of input.
 type message struct {
-	Type      string `json:"type"` // "user", "control_request", "control_response", ...
-	RequestID string `json:"request_id"`
-	Request   struct {
-		Subtype string                 `json:"subtype"`
-		Hooks   map[string][]callbacks `json:"hooks"`
-	} `json:"request"`
-	Response callbackAnswer `json:"response"`
-	Message  struct {
-		Role string `json:"role"`
-	} `json:"message"`
+	jsonobject.Value
 	err error // the line could not be parsed
 }
 
@@ -80,12 +72,11 @@ func (e *stdinReader) close() {
 
 // parseMessage parses one line as the CLI does.
 func parseMessage(line []byte) message {
-	var m message
-	if err := json.Unmarshal(line, &m); err != nil {
-		return message{err: usageErrorf("Error parsing streaming input line: %.200s: %v", line, err)}
-	}
-	if m.Type == "user" && m.Message.Role != "user" {
-		m.err = usageErrorf("Error: Expected message role 'user', got '%s'", m.Message.Role)
+	m := message{Value: line}
+	if role := m.Get("message.role").Text(); !m.IsValid() || m.Kind() != '{' {
+		m.err = usageErrorf("Error parsing streaming input line: %.200s: it is not a JSON object", line)
+	} else if m.Get("type").Text() == "user" && role != "user" {
+		m.err = usageErrorf("Error: Expected message role 'user', got '%s'", role)
 	}
 	return m
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -91,11 +90,7 @@ func startProcess(ctx context.Context, argv, env []string, dir string, more ...s
 
 // turn runs one turn and returns its result line.
 func (t *cliProcess) turn(ctx context.Context, prompt string) (line, error) {
-	data, err := json.Marshal(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": prompt}})
-	if err != nil {
-		return line{}, err
-	}
-	_, _ = t.p.Stdin.Write(append(data, '\n')) // a process that does not read has usually ended, and its output says why
+	_, _ = t.p.Stdin.Write(claude.UserMessage(prompt)) // if it does not read, its output says why
 	for t.scan.Scan() {
 		if t.lines++; t.lines > linesMax {
 			return line{}, errNoisy

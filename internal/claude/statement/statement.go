@@ -31,14 +31,13 @@ const (
 
 // Statement is one behaviour that wavex relies on.
 type Statement struct {
-	ID   ID
-	Kind Kind
-	Text string // one sentence
-	// Fallback says how wavex behaves if the statement fails or is unknown.
-	Fallback string
+	ID       ID     `json:"id"`
+	Kind     Kind   `json:"kind"`
+	Text     string `json:"text"`     // one sentence
+	Fallback string `json:"fallback"` // how wavex behaves if the statement fails or is unknown
 	// Required means that there is no safe fallback: a run is refused if the statement fails. If it
 	// is unknown, the Fallback is used.
-	Required bool
+	Required bool `json:"-"`
 }
 
 // IDs returns the ids of statements, separated by commas.
