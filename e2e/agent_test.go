@@ -134,7 +134,7 @@ func TestAttempts(t *testing.T) {
 		{name: "529", ends: "1 success true 529 1",
 			steps: twice(fakeapi.Fail(529, "overloaded")), want: runner.Throttled, free: true},
 		{name: "a network that breaks", steps: []fakeapi.Reply{{Cut: true, Count: 2}}, want: runner.Throttled, free: true},
-		{name: "a usage limit", ends: "1 success true 429 0", steps: []fakeapi.Reply{fakeapi.UsageLimit("five_hour", reset)},
+		{name: "a usage limit", ends: "1 success true 429 0", steps: []fakeapi.Reply{usageLimit("five_hour", reset)},
 			want: runner.Limited, free: true,
 			set: subscribe,
 			look: func(t *testing.T, _ *fixture, r runner.Result) {

@@ -66,7 +66,7 @@ func TestSubscriptionIsNotional(t *testing.T) {
 		inner := a.Then.Compute
 		then := fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {
 			reply := inner(r)
-			reply.Header = fakeapi.RateLimitHeaders("allowed", "five_hour", reset)
+			reply.Header = rateLimitHeaders("allowed", "five_hour", reset)
 			return reply
 		})
 		a.Then = &then

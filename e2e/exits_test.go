@@ -27,7 +27,7 @@ func TestExits(t *testing.T) {
 		sessions int    // CLI processes that asked the API
 	}{
 		{name: "unauthorised", agent: fakeapi.Fail(401, "invalid x-api-key"), exit: 5, says: "resume", sessions: 1},
-		{name: "a usage limit", agent: fakeapi.UsageLimit("five_hour", reset), oauth: true, exit: 6,
+		{name: "a usage limit", agent: usageLimit("five_hour", reset), oauth: true, exit: 6,
 			says: reset.UTC().Format(time.RFC3339)[:16], sessions: 1},
 		{name: "denied", exit: 4, says: "Bash(make all)", sessions: 2,
 			agent: fakeapi.Computed(func(r *fakeapi.Request) fakeapi.Reply {

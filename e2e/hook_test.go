@@ -180,7 +180,7 @@ func TestStopHookBlocksForTaskList(t *testing.T) {
 	t.Parallel()
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt("Plan the shop."),
 		Steps: []fakeapi.Reply{
-			fakeapi.Use(fakeapi.TaskCreate("Lay the floor", "Oak."), fakeapi.TaskCreate("Paint", "White.")),
+			fakeapi.Use(taskCreate("Lay the floor", "Oak."), taskCreate("Paint", "White.")),
 			change("1", "status", "completed"),
 			fakeapi.Text("Half of it is enough."), // held
 			change("2", "status", "completed"),

@@ -19,7 +19,7 @@ import (
 )
 
 func create(subject, description string) fakeapi.Reply {
-	return fakeapi.Use(fakeapi.TaskCreate(subject, description))
+	return fakeapi.Use(taskCreate(subject, description))
 }
 
 // change returns a TaskUpdate; the fields alternate: name, value.
@@ -224,9 +224,9 @@ func TestListIsSharedWithSessions(t *testing.T) {
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{
 		{Name: "planner", When: planner, Steps: []fakeapi.Reply{
 			fakeapi.Use(
-				fakeapi.TaskCreate("Write Add", "In add/add.go. Verify: go test ./add"),
-				fakeapi.TaskCreate("Write Sub", "In sub/sub.go.\nVerify: go test ./sub"),
-				fakeapi.TaskCreate("Write Eval", "In eval/eval.go.\nVerify: go test ./eval")),
+				taskCreate("Write Add", "In add/add.go. Verify: go test ./add"),
+				taskCreate("Write Sub", "In sub/sub.go.\nVerify: go test ./sub"),
+				taskCreate("Write Eval", "In eval/eval.go.\nVerify: go test ./eval")),
 			change("3", "addBlockedBy", []string{"1", "2"}), fakeapi.Text("planned"),
 		}},
 		{Name: "other", When: other, Steps: busy},

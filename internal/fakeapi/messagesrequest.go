@@ -124,44 +124,19 @@ func (r *Request) Offers(tool string) bool {
 // FirstUser returns the text of the first user message: the prompt, and the CLI's additions to
 // it. A resumed session keeps its first message.
 func (r *Request) FirstUser() string {
-	for _, t := range r.decode().Messages {
-		if t.Role == "user" {
-			return t.Content.text()
-		}
-	}
-	return ""
+	all := r.turns("user")
+	return texts(all[:min(1, len(all))])
 }
 
 // LastUser returns the text of the last user message, without tool results.
-func (r *Request) LastUser() string {
-	if t := r.lastUserTurn(); t != nil {
-		return t.Content.text()
-	}
-	return ""
-}
+func (r *Request) LastUser() string { return texts(r.lastUserTurn()) }
 
 // Users returns the text of every user message, joined by newlines.
-func (r *Request) Users() string {
-	var parts []string
-	for _, t := range r.decode().Messages {
-		if t.Role == "user" {
-			parts = append(parts, t.Content.text())
-		}
-	}
-	return strings.Join(parts, "\n")
-}
+func (r *Request) Users() string { return texts(r.turns("user")) }
 
 // Turn returns the number of the model's replies so far in this conversation: 0 in a new session.
 // A retry of the CLI has the same Turn as the request that it repeats.
-func (r *Request) Turn() int {
-	n := 0
-	for _, t := range r.decode().Messages {
-		if t.Role == "assistant" {
-			n++
-		}
-	}
-	return n
-}
+func (r *Request) Turn() int { return len(r.turns("assistant")) }
 
 // ToolTurns returns the number of messages with results of tools that ran in this conversation.
 // Unlike Turn it does not count the messages that the CLI itself adds in the model's name when it
@@ -183,15 +158,12 @@ func (b block) cutOff() bool {
 }
 
 // ToolResults returns the results in the last user message, in order.
-func (r *Request) ToolResults() []ToolResult {
-	t := r.lastUserTurn()
-	if t == nil {
-		return nil
-	}
-	var out []ToolResult
-	for _, b := range t.Content {
-		if b.Type == "tool_result" {
-			out = append(out, ToolResult{ID: b.ToolUseID, Text: b.Content.text(), Error: b.IsError})
+func (r *Request) ToolResults() (out []ToolResult) {
+	for _, t := range r.lastUserTurn() {
+		for _, b := range t.Content {
+			if b.Type == "tool_result" {
+				out = append(out, ToolResult{ID: b.ToolUseID, Text: b.Content.text(), Error: b.IsError})
+			}
 		}
 	}
 	return out
@@ -213,12 +185,22 @@ func (r *Request) Dir() string {
 	return strings.TrimSpace(line)
 }
 
-func (r *Request) lastUserTurn() *turn {
-	ts := r.decode().Messages
-	for i := len(ts) - 1; i >= 0; i-- {
-		if ts[i].Role == "user" {
-			return &ts[i]
-		}
+// turns returns the messages of a role.
+func (r *Request) turns(role string) []turn {
+	return slices.DeleteFunc(slices.Clone(r.decode().Messages), func(t turn) bool { return t.Role != role })
+}
+
+// lastUserTurn returns the last message of the user, if there is one.
+func (r *Request) lastUserTurn() []turn {
+	all := r.turns("user")
+	return all[max(0, len(all)-1):]
+}
+
+// texts returns the texts of messages, joined by newlines.
+func texts(list []turn) string {
+	var parts []string
+	for _, t := range list {
+		parts = append(parts, t.Content.text())
 	}
-	return nil
+	return strings.Join(parts, "\n")
 }

@@ -3,7 +3,6 @@ package fakeapi
 import (
 	"maps"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -51,36 +50,6 @@ func Fail(status int, message string) Reply { return Reply{Status: status, Messa
 // Computed returns a reply that do computes from the request.
 func Computed(do func(*Request) Reply) Reply { return Reply{Compute: do} }
 
-// UsageLimit returns the 429 of a subscription whose window (claim, such as "five_hour") is used
-// up until reset. The CLI (2.1.330) reads it from these headers and does not retry.
-func UsageLimit(claim string, reset time.Time) Reply {
-	r := Fail(429, "This request would exceed your account's rate limit.")
-	r.Header = RateLimitHeaders("rejected", claim, reset)
-	return r
-}
-
-// RateLimitHeaders returns the anthropic-ratelimit-unified headers; status is "allowed", "allowed_warning"
-// or "rejected".
-func RateLimitHeaders(status, claim string, reset time.Time) map[string]string {
-	window := map[string]string{"five_hour": "5h", "seven_day": "7d"}[claim]
-	const p = "anthropic-ratelimit-unified-"
-	at := strconv.FormatInt(reset.Unix(), 10)
-	h := map[string]string{
-		p + "status": status, p + "reset": at, p + "representative-claim": claim,
-		p + "overage-status": "rejected",
-	}
-	if window != "" {
-		h[p+window+"-status"] = status
-		h[p+window+"-reset"] = at
-		if status == "rejected" {
-			h[p+window+"-utilization"] = "1.0"
-		} else {
-			h[p+window+"-utilization"] = "0.9"
-		}
-	}
-	return h
-}
-
 // WithUsage returns the reply with the usage u.
 func (r Reply) WithUsage(u Usage) Reply { r.Usage = u; return r }
 
@@ -120,11 +89,6 @@ func Read(path string) Tool { return Tool{"Read", map[string]any{"file_path": pa
 // Edit returns a call that replaces old, which must occur once, in a file that was read before.
 func Edit(path, old, replacement string) Tool {
 	return Tool{"Edit", map[string]any{"file_path": path, "old_string": old, "new_string": replacement}}
-}
-
-// TaskCreate returns a call that adds to the CLI's task list.
-func TaskCreate(subject, description string) Tool {
-	return Tool{"TaskCreate", map[string]any{"subject": subject, "description": description}}
 }
 
 // StructuredOutput returns a call that answers a --json-schema.
