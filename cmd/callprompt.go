@@ -70,11 +70,11 @@ func (r *invocation) allowAlways(pattern string) {
 	}
 }
 
-// allowedCalls returns the patterns that need no answer: those of the run, and those that the user has allowed for good.
+// allowedCalls returns the patterns that need no answer: of the run, and those that the user has allowed for good.
 func (r *invocation) allowedCalls() []string {
 	list, err := userdata.Allowed.All()
 	if err != nil {
-		fmt.Fprintln(r.std.Err, "wavex: warning: reading the calls that you have allowed for good:", textfmt.Line(err.Error()))
+		fmt.Fprintln(r.std.Err, "wavex: warning: reading the calls that are allowed for good:", textfmt.Line(err.Error()))
 	}
 	return append(list, r.config.Policy.Allow...)
 }

@@ -75,7 +75,8 @@ func prepare(ctx context.Context, o *runOptions, std Stdio) (r *invocation, err 
 		return nil, err
 	}
 	if ids := r.agent.UnknownTasks(r.plan); len(ids) > 0 {
-		fmt.Fprintf(r.std.Err, "wavex: warning: %s names tasks that the plan does not have, and nothing will come of it: %s\n", o.scenario, strings.Join(ids, ", "))
+		fmt.Fprintf(r.std.Err, "wavex: warning: %s names tasks that the plan does not have: %s\n", o.scenario,
+			strings.Join(ids, ", "))
 	}
 	if _, unknown := r.agent.MakesUp(r.plan); len(unknown) > 0 {
 		fmt.Fprintf(r.std.Err,

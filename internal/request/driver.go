@@ -60,7 +60,7 @@ func newMachine(o Options, journal *runlog.Journal, past []event.Event) *Machine
 		},
 		Redact: func(b event.Body) event.Body { return o.Redactor.Value(b).(event.Body) },
 	}
-	m.View = func(e event.Event) { o.View(e); m.writeStage(e) }
+	m.staged = m.writeStage
 	switch {
 	case !o.BudgetGiven:
 	case o.Config.Limits.NoUSD:
@@ -73,10 +73,7 @@ func newMachine(o Options, journal *runlog.Journal, past []event.Event) *Machine
 
 // writeStage keeps workflow-state.json current while there is no run. An error stops nothing, because
 // the journal has everything.
-func (m *Machine) writeStage(e event.Event) {
-	if _, ok := e.Body.(event.StageEnded); !ok {
-		return
-	}
+func (m *Machine) writeStage() {
 	s, err := m.state.progress()
 	if err == nil && !s.Planned {
 		err = statefiles.WriteRequestStage(m.Loop, m.Redactor.Bytes, statefiles.RequestStage{Name: s.Stage,

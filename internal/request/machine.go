@@ -89,7 +89,8 @@ type Machine struct {
 	Redact      func(event.Body) event.Body // removes secrets from an event
 	PlanBudget  any                         // for the plan file; nil: none
 
-	state requestState
+	staged func() // called at the end of each stage; may be nil
+	state  requestState
 }
 
 // maxDocument is the maximum size of a file that a person may have edited, in bytes.
@@ -109,7 +110,7 @@ func stageResult[T any](m *Machine, stage string, f func() (T, error)) (T, error
 	if err != nil {
 		return made, fmt.Errorf("keeping stage %s: %w", stage, err)
 	}
-	if err := m.emit(event.StageEnded{Stage: stage, Result: raw}); err != nil {
+	if err := m.endStage(event.StageEnded{Stage: stage, Result: raw}); err != nil {
 		return made, err
 	}
 	v, _, err := recorded[T](&m.state, stage)
@@ -170,7 +171,7 @@ func (m *Machine) start(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("keeping the limits: %w", err)
 		}
-		if err := m.emit(event.StageEnded{Stage: stageLimits, Result: raw}); err != nil {
+		if err := m.endStage(event.StageEnded{Stage: stageLimits, Result: raw}); err != nil {
 			return err
 		}
 	}
@@ -187,6 +188,15 @@ func (m *Machine) start(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// endStage records the end of a stage.
+func (m *Machine) endStage(b event.StageEnded) error {
+	err := m.emit(b)
+	if err == nil && m.staged != nil {
+		m.staged()
+	}
+	return err
 }
 
 // emit journals, applies and shows one event, in this order.

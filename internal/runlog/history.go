@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 
-	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/usererr"
+	"wavex/internal/view"
 	"wavex/scheduler"
 )
 
@@ -137,28 +137,11 @@ func (p *History) find(id string) (_ *Run, err error) {
 	if last := Last(p.Events); last != nil {
 		return last.In(p.Loop), nil
 	}
-	if open, spent := openRequest(p.Events); open != nil {
+	if open, spent := view.OpenRequest(p.Events); open != nil {
 		return nil, usererr.Usage("there is no run in %s yet; the request %q has no plan yet, %s spent; "+
 			"continue it with: wavex start", p.Loop, open.Request, spent.Spent())
 	}
 	return nil, NoRunError(p.Loop)
-}
-
-// openRequest returns the last request, or nil if it has a plan, and its cost.
-func openRequest(events []event.Event) (open *event.RequestOpened, spent budget.USD) {
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case event.RequestOpened:
-			open, spent = &b, 0
-		case event.CallEnded:
-			spent += b.Cost
-		case event.StageEnded:
-			if b.Stage == "decompose" {
-				open = nil
-			}
-		}
-	}
-	return open, spent
 }
 
 // CurrentPlan returns the current plan in the file path, or with "" in the run's own file.

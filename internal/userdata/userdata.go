@@ -1,5 +1,5 @@
-// Package userdata keeps what belongs to the user and to the project beyond any run: maxims, learnings, and what
-// the user has agreed to for good. Runs and updates never overwrite these files.
+// Package userdata keeps what belongs to the user and to the project beyond any run: maxims, learnings, and the
+// agreements of the user. Runs and updates never overwrite these files.
 package userdata
 
 import (
@@ -116,7 +116,7 @@ func Learnings(dir string, say func(string)) ([]Learning, error) {
 	return all, nil
 }
 
-// Agreed names a file of what the user has agreed to for good: one quoted text a line.
+// Agreed names a file of agreements of the user, which hold for good: one quoted text a line.
 type Agreed string
 
 const (

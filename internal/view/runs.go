@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/runner"
@@ -206,4 +207,21 @@ func (r *Run) open(task, key string, n int) *Attempt {
 			Attempt: n}})
 	}
 	return r.last(task)
+}
+
+// OpenRequest returns the last request of a journal, or nil if it has a plan, and its cost.
+func OpenRequest(events []event.Event) (open *event.RequestOpened, spent budget.USD) {
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case event.RequestOpened:
+			open, spent = &b, 0
+		case event.CallEnded:
+			spent += b.Cost
+		case event.StageEnded:
+			if b.Stage == "decompose" {
+				open = nil
+			}
+		}
+	}
+	return open, spent
 }
