@@ -77,7 +77,7 @@ func TestLostWorkIsNamed(t *testing.T) {
 		t.Fatal("no integration ended before the run did")
 	}
 	p.MustBeGone(scratch.GoneTime, "the cut")
-	for _, pattern := range []string{".git/objects/??/*", ".loop/worktrees/*.bundles/*"} {
+	for _, pattern := range []string{".git/objects/??/*", ".loop/worktrees/*.bundle"} {
 		paths, err := filepath.Glob(filepath.Join(p.Dir, pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -183,10 +183,10 @@ func standing(events []event.Event) map[string]bool {
 }
 
 // onDisk matches the files of a run that are synced when they are written.
-var onDisk = regexp.MustCompile(`^\.git/refs/|^\.loop/(journal\.jsonl|worktrees/.*(\.json|\.bundles/.*|/start/.*))$`)
+var onDisk = regexp.MustCompile(`^\.git/refs/|^\.loop/(journal\.jsonl|worktrees/.*(\.json|\.bundle|/start/.*))$`)
 
 // damage empties, cuts or removes one to five of the files below .git and .loop that were written last, and returns a
-// line for each. The journal, the state of the worktrees, refs and bundles are on disk at each record of the journal.
+// line for each. The journal, the state of the worktrees, refs and bundle are on disk at each record of the journal.
 func (p cutProject) damage(rng *rand.Rand) (done []string) {
 	p.T.Helper()
 	type file struct {

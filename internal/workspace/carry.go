@@ -29,9 +29,7 @@ func (t *Workspace) RestoreShared(ctx context.Context, base, plan string, say fu
 	if err != nil {
 		return false, err
 	}
-	if err := points.OpenBundles(t.config.Loop, base); err != nil {
-		return !ran, err
-	}
+	points.UseBundle(t.config.Loop, base)
 	got, err := points.RestoreCarried(ctx, plan, ran)
 	if err != nil || got == nil {
 		return !ran, err
