@@ -202,7 +202,7 @@ func TestListIsSharedWithSessions(t *testing.T) {
 	// The other session changes the tasks that wavex works on, before, during and after their
 	// attempts, and adds its own.
 	busy := []fakeapi.Reply{showList(), create("Mine", "of the other session"), change("4", "addBlockedBy", []string{"3"},
-		"status", "in_progress")} // it has begun, so it does not join the run
+		"status", "in_progress")}
 	const rounds, before = 12, 9
 	for k := range rounds {
 		step := change(fmt.Sprint(k%3+1), "metadata", map[string]any{fmt.Sprintf("note%d", k): k})
@@ -216,7 +216,6 @@ func TestListIsSharedWithSessions(t *testing.T) {
 		}
 		busy = append(busy, step)
 	}
-	// A task that is created while wavex still runs would join the run.
 	busy = append(busy, showList(), create("Mine too", "of the other session"), fakeapi.Text("done"))
 	nosy := author("1", "add/add.go", addGo, "go test ./add", gate)
 	// An agent has its own list: its notes are not in the shared one.

@@ -475,19 +475,11 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 	}
 	l.Recover = func(context.Context) Recovery { return recovery{f} }
 	l.LateCosts = f.late
-	added := make(chan []json.RawMessage, 1)
-	l.AddedTasks = added
 	ctx, end := context.WithCancel(t.Context())
 	var people sync.WaitGroup
 	defer people.Wait()
 	defer end()
-	if d.oneIn(6) {
-		people.Go(func() {
-			if f.wait(ctx, 2*time.Hour, "added", n) {
-				added <- []json.RawMessage{[]byte(task(fmt.Sprintf("late%d", n), "t0")), []byte(task("t0"))}
-			}
-		})
-	}
+	d.oneIn(6) // drew whether a task joins the run; the runs on file stay as they were drawn
 	if signals := 1 + d.IntN(2); d.oneIn(6) {
 		people.Go(func() {
 			for k := range signals {

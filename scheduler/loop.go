@@ -58,13 +58,6 @@ type Loop struct {
 	Views      []View
 	Signals    <-chan Signal
 
-	// AddedTasks receives tasks that were added to the run's task list, in the form of a plan file's
-	// tasks, each after its blockers. May be nil.
-	AddedTasks <-chan []json.RawMessage
-
-	// Warnings receives messages for the user, which are recorded as notices. May be nil.
-	Warnings <-chan string
-
 	// Items reads the list of a group from the output of a task. It is called from the loop's goroutine. Required if the
 	// plan has such lists.
 	Items func(s *State, group int) ([]json.RawMessage, error)
@@ -203,10 +196,6 @@ func (r *running) loop(ctx context.Context) (event.RunEnded, error) {
 			signalCount++
 			body = r.onStopRequest(sig.Code, sig.Name)
 			interrupt = r.costs.end == nil && (signalCount > 1 || sig.Interrupt)
-		case tasks := <-r.AddedTasks:
-			body = onAddedTasks(r.s, tasks)
-		case text := <-r.Warnings:
-			body = event.Notice{Level: "warning", Text: text}
 		case <-cancelled:
 			cancelled = nil // workers see the same cancellation, so only wait for them
 			body = r.onStopRequest(0, "its caller")

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -121,7 +120,7 @@ func TestARepairWithoutAChange(t *testing.T) {
 // TestLightReviewsOfAddedTasks: with light reviews only, no other review reads the work of tasks that a run adds.
 func TestLightReviewsOfAddedTasks(t *testing.T) {
 	t.Parallel()
-	run := func(review, text string, joins ...json.RawMessage) *fixture {
+	run := func(review, text string) *fixture {
 		t.Helper()
 		cfg := testConfig()
 		cfg.Review, cfg.Limits.NoUSD = review, true
@@ -134,16 +133,7 @@ func TestLightReviewsOfAddedTasks(t *testing.T) {
 			}
 			return verified(v, nil)
 		}
-		b.runner.started = make(chan string, 10)
-		gate, added := make(chan struct{}), make(chan []json.RawMessage)
-		b.runner.gates, b.AddedTasks = map[string]chan struct{}{"a": gate}, added
-		done := b.start(t)
-		<-b.runner.started
-		if len(joins) > 0 {
-			added <- joins
-		}
-		close(gate)
-		if end := <-done; end.Status != event.RunComplete || end.Tasks.Completed != 2 {
+		if end := b.run(t); end.Status != event.RunComplete || end.Tasks.Completed != 2 {
 			t.Fatalf("ended as %+v", end)
 		}
 		return b
@@ -153,7 +143,6 @@ func TestLightReviewsOfAddedTasks(t *testing.T) {
 		b    *fixture
 		want []int
 	}{
-		"joined":                        {run(event.ReviewLight, planText(task("a")), []byte(task("b"))), []int{1, 2}},
 		"remediation":                   {run(event.ReviewLight, unmet), []int{1, 2}},
 		"a thorough review covers them": {run(event.ReviewAuto, unmet), nil},
 	} {

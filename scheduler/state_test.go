@@ -853,3 +853,33 @@ func TestEarlierWorkWithoutItsChecks(t *testing.T) {
 			s.verificationError, s.Tasks)
 	}
 }
+
+// Journals of earlier versions have tasks that joined a run from its task list. A failed task blocks those that
+// wait for it, and those that wait for them. Unlike a repair, such a task needs evidence of its own.
+func TestTasksThatJoinedARun(t *testing.T) {
+	t.Parallel()
+	s := NewState(mustPlan(t, planText(task("a"), task("x"))))
+	key := s.Tasks[0].Key
+	mustApply(t, s, event.RunStarted{Config: testConfig()}, event.WaveStarted{Wave: 1},
+		event.AttemptStarted{Task: "a", Key: key, Attempt: 1}, event.AttemptEnded{Task: "a", Key: key, Attempt: 1,
+			Status: event.Failed, Result: runner.Result{Outcome: runner.Wrong}})
+	joined := event.TasksAdded{Wave: 2, Origin: event.FromList}
+	for id, text := range map[string]string{"b": task("b", "a"), "d": task("d", "x")} {
+		joined.Tasks = append(joined.Tasks, event.Added{ID: id, Task: []byte(text)})
+	}
+	joined.Tasks = append(joined.Tasks, event.Added{ID: "c", Task: []byte(`{"id":"c","subject":"C","blockedBy":["b"]}`)})
+	mustApply(t, s, joined)
+	for id, want := range map[string]event.Status{"b": event.Blocked, "c": event.Blocked, "d": event.Pending} {
+		i, ok := s.Index(id)
+		if !ok || s.Tasks[i].Status != want || (want == event.Blocked) != (s.Tasks[i].RootCause == "a") {
+			t.Errorf("%s is %s because of %q, want %s", id, s.Tasks[i].Status, s.Tasks[i].RootCause, want)
+		}
+	}
+	if s.Counts.Blocked != 2 || s.Left(0) != 2 { // x and d
+		t.Errorf("%+v, %d left", s.Counts, s.Left(0))
+	}
+	against, _ := unproven(s.evidence(false))
+	if !slices.Contains(against, "nothing shows that task d is done: no attempt at it was made") {
+		t.Errorf("against it speaks %q", against)
+	}
+}

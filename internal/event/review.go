@@ -36,11 +36,10 @@ type ReviewSkipped struct {
 	Reason string       `json:"reason"`
 }
 
-// FromList is the origin of tasks that were added to the run's task list.
+// FromList is the origin of tasks that joined a run from its task list, in journals of earlier versions.
 const FromList = "list"
 
-// TasksAdded adds tasks to the plan: repairs of findings, or tasks that were added to the task
-// list. The run executes them next.
+// TasksAdded adds tasks to the plan: repairs of findings, or tasks of origin FromList. The run executes them next.
 type TasksAdded struct {
 	Wave   int     `json:"wave"`   // the wave in which they run
 	Origin string  `json:"origin"` // "review", "criteria", "verify" or "list"

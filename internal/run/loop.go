@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -23,8 +22,6 @@ type parts struct {
 	files       *statefiles.Writer
 	checkpoints *workspace.Checkpointer
 	reviews     *review.Coordinator
-	addedTasks  <-chan []json.RawMessage
-	warnings    <-chan string
 	views       []scheduler.View // nil: not used
 }
 
@@ -42,8 +39,6 @@ func (r *Session) newLoop(c Console, p parts) *scheduler.Loop {
 		Runner: attempts, Integrator: r.workspace.Integrator(), Obstacle: r.obstacle,
 		Views:   slices.DeleteFunc(p.views, func(v scheduler.View) bool { return v == nil }),
 		Signals: c.Signals, Approver: c.Approver,
-		AddedTasks: p.addedTasks,
-		Warnings:   p.warnings,
 		Request: func(s *scheduler.State, i int, e event.AttemptStarted) (runner.Request, error) {
 			p.checkpoints.Schedule(s, i)
 			return r.attemptRequest(s, i, e)

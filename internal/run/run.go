@@ -76,14 +76,12 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		return Result{}, errors.Join(err, r.view.Close())
 	}
 	list, closeList := r.startListProgress(ctx)
-	addedTasks, warnings, stopWatching := r.watchList(ctx)
-	defer stopWatching()
 	hooks, closeWebhooks := r.startWebhooks(ctx)
 	r.closers = []func(){closeList} // also if the user leaves at once
 	defer proc.Contain(ctx, r.opts.Watchdog, r.config.Run, r.config.Loop.Path(loop.WatchdogLock), r.warn)()
 
 	l := r.newLoop(c, parts{runner: made, traces: traces,
-		files: files, checkpoints: points, reviews: reviews, addedTasks: addedTasks, warnings: warnings,
+		files: files, checkpoints: points, reviews: reviews,
 		// The traces are the first, so that a span exists before its process is prepared.
 		views: []scheduler.View{traces, r.view, hookSnapshot, files, r.workspace, noteWriter, list, hooks}})
 	return r.await(ctx, c, l, func() {
