@@ -34,10 +34,8 @@ is here) and reports mistakes with their file, line and column, those of one
 kind together; --all prints each of a kind with many. For a plan
 that can run it shows the waves and the critical path, and warns of limits that
 cannot suffice, files that tasks of one wave share, and tasks without any check.
-It says what the barriers between waves cost: how long the plan takes with
-waves, with --schedule eager, and at best, by the estimates (or with tasks of
-equal length). It says how a run can end at best, and why, and lists the
-commands that a run starts by itself. It starts and writes nothing.
+It says how a run can end at best, and why, and lists the commands that a run
+starts by itself. It starts and writes nothing.
 
 Exit status: 0 the plan can run, 2 it cannot.`,
 		Example: "  wavex check plan.json\n  wavex check plan.yaml --output json",
@@ -58,18 +56,17 @@ Exit status: 0 the plan can run, 2 it cannot.`,
 
 // checkReport is the JSON output of `wavex check`.
 type checkReport struct {
-	OK           bool               `json:"ok"`
-	Tasks        int                `json:"tasks"`
-	MostTasks    int                `json:"mostTasks,omitempty"` // with lists that are not known as long as they may be
-	Edges        int                `json:"edges"`
-	Waves        [][]string         `json:"waves"`
-	CriticalPath []string           `json:"criticalPath"`
-	Makespan     *forecast.Makespan `json:"makespan,omitempty"`
-	Best         *forecast.BestEnd  `json:"best,omitempty"`
-	Commands     []plan.Command     `json:"commands"`
-	Params       []plan.Param       `json:"params,omitempty"`
-	Groups       []checkedGroup     `json:"groups,omitempty"`
-	Diagnostics  []plan.Diagnostic  `json:"diagnostics"`
+	OK           bool              `json:"ok"`
+	Tasks        int               `json:"tasks"`
+	MostTasks    int               `json:"mostTasks,omitempty"` // with lists that are not known as long as they may be
+	Edges        int               `json:"edges"`
+	Waves        [][]string        `json:"waves"`
+	CriticalPath []string          `json:"criticalPath"`
+	Best         *forecast.BestEnd `json:"best,omitempty"`
+	Commands     []plan.Command    `json:"commands"`
+	Params       []plan.Param      `json:"params,omitempty"`
+	Groups       []checkedGroup    `json:"groups,omitempty"`
+	Diagnostics  []plan.Diagnostic `json:"diagnostics"`
 }
 
 // checkedGroup is a group with the ids of its tasks.
@@ -123,9 +120,6 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 		}
 		best := forecast.Best(p)
 		r.Best = &best
-		if r.Makespan, err = forecast.Simulate(p); err != nil {
-			return err
-		}
 		if dir, err := projectOf(p); err == nil { // else a run says so
 			std.tellPlace(dir)
 		}
@@ -183,8 +177,8 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport, all bool) error {
 		}
 		fmt.Fprintf(std.Out, "wave %d: %s%s\n", i+1, joinFirstN(w, 12), after)
 	}
-	fmt.Fprintf(std.Out, "critical path: %s\n%s%s\n", strings.Join(firstN(r.CriticalPath, 20), " -> "),
-		r.Makespan, textfmt.Block(r.Best.String()))
+	fmt.Fprintf(std.Out, "critical path: %s\n%s\n", strings.Join(firstN(r.CriticalPath, 20), " -> "),
+		textfmt.Block(r.Best.String()))
 	printCommands(std.Out, r.Commands)
 	return nil
 }

@@ -76,7 +76,7 @@ func TestFleet(t *testing.T) {
 	c := testConfig()
 	c.Schedule, c.Parallel, c.Review, c.Counsel = event.Eager, workers, event.ReviewOff, false
 	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
-	least := MakespanLowerBound(p, workers, func(i int) float64 { return length(p.Tasks[i].ID).Seconds() })
+	least := makespanLowerBound(p, workers, func(i int) float64 { return length(p.Tasks[i].ID).Seconds() })
 	var took time.Duration
 	began := cpuTime(t)
 	journal := &encoded{}

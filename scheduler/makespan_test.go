@@ -39,59 +39,44 @@ func estimate(p *plan.Plan) func(int) float64 {
 	return func(i int) float64 { return p.Tasks[i].Estimate.Seconds }
 }
 
-// meanRatio returns the mean of makespan divided by bound.
-func meanRatio(t testing.TB, plans []*plan.Plan, schedule event.Schedule, parallel int) float64 {
+// ratio returns the duration of a run, divided by the lower bound of its plan.
+func (m *simulation) ratio(t *testing.T, c event.Config) float64 {
 	t.Helper()
-	sum := 0.0
-	for _, p := range plans {
-		got, err := Makespan(p, schedule, parallel, estimate(p))
-		if err != nil {
-			t.Fatal(err)
-		}
-		least := MakespanLowerBound(p, parallel, estimate(p))
-		if got < least*(1-1e-9) {
-			t.Fatalf("%s at -j %d takes %f, less than the bound %f", schedule, parallel, got, least)
-		}
-		sum += got / least
+	took, err := m.run(c)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return sum / float64(len(plans))
+	return took / makespanLowerBound(m.s.Plan, c.Parallel, estimate(m.s.Plan))
 }
 
-// makespanBounds holds the largest means allowed, over random plans of 50 tasks.
-var makespanBounds = []struct {
-	schedule event.Schedule
-	parallel int
-	most     float64
-}{{"eager", 4, 1.05}, {"eager", 8, 1.01}, {"waves", 4, 1.36}}
-
-func randomPlans(t testing.TB, n int) []*plan.Plan {
+// TestMakespanBounds holds the largest means allowed, over random plans of 50 commands.
+func TestMakespanBounds(t *testing.T) {
+	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
-	plans := make([]*plan.Plan, n)
+	plans := make([]*plan.Plan, 40)
 	for i := range plans {
 		plans[i] = mustPlan(t, layered(rnd, 50, 20, func() (string, float64) {
 			return `"command":"true"`, 60 * math.Exp(rnd.NormFloat64())
 		}))
 	}
-	return plans
-}
-
-func TestMakespanBounds(t *testing.T) {
-	t.Parallel()
-	plans := randomPlans(t, 40)
-	for _, b := range makespanBounds {
-		if got := meanRatio(t, plans, b.schedule, b.parallel); got > b.most {
+	for _, b := range []struct {
+		schedule event.Schedule
+		parallel int
+		most     float64
+	}{{"eager", 4, 1.05}, {"eager", 8, 1.01}, {"waves", 4, 1.36}} {
+		sum := 0.0
+		for _, p := range plans {
+			m := simulation{s: NewState(p), seconds: estimate(p)}
+			ratio := m.ratio(t, event.Config{Run: "r", Schedule: b.schedule, Parallel: b.parallel,
+				Limits: budget.Limits{NoUSD: true, NoIterations: true}})
+			if ratio < 1-1e-9 {
+				t.Fatalf("%s at -j %d takes %f of the bound", b.schedule, b.parallel, ratio)
+			}
+			sum += ratio
+		}
+		if got := sum / float64(len(plans)); got > b.most {
 			t.Errorf("%s at -j %d: %.3f of the bound, at most %.2f is allowed", b.schedule, b.parallel, got, b.most)
 		}
-	}
-}
-
-// The verification of criteria takes no time.
-func TestMakespanOfCriteria(t *testing.T) {
-	t.Parallel()
-	p := mustPlan(t, `{"criteria":[{"text":"it is fast","verify":"bench"}],"tasks":[`+task("a")+","+task("b", "a")+`]}`)
-	got, err := Makespan(p, event.Waves, 2, func(i int) float64 { return float64(5 + i) })
-	if err != nil || got != 11 {
-		t.Errorf("%v, %v", got, err)
 	}
 }
 
@@ -112,11 +97,7 @@ func TestMakespanInWorktrees(t *testing.T) {
 		c.Limits, c.Review = limits, event.ReviewOff
 		m := simulation{s: NewState(p), checks: 0.033, integration: 0.05,
 			seconds: func(i int) float64 { return p.Tasks[i].Estimate.Seconds + 0.054 }}
-		got, err := m.run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ratio := got / MakespanLowerBound(p, parallel, estimate(p))
+		ratio := m.ratio(t, c)
 		sum, worst = sum+ratio, max(worst, ratio)
 	}
 	t.Logf("mean %.3f, worst %.3f of the bound", sum/plans, worst)

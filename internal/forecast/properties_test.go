@@ -67,11 +67,6 @@ func TestLargeEstimates(t *testing.T) {
 	if e.Time <= 0 || e.Cost != 400*1e9*budget.Dollar || strings.Contains(e.String(), "-") {
 		t.Errorf("%+v: %s", e, e)
 	}
-	m, err := Simulate(p)
-	if err != nil || strings.Contains(strings.TrimPrefix(m.String(), "expected at -j"), "-") ||
-		strings.Contains(m.String(), "Inf") || strings.Contains(m.String(), "NaN") {
-		t.Errorf("%s, %v", m, err)
-	}
 	for _, d := range InsufficientLimits(p, budget.Limits{USD: budget.Dollar, Iterations: 1, Wall: time.Hour}) {
 		if strings.Contains(d.Message, "$-") || d.Severity != plan.SeverityWarning {
 			t.Errorf("%+v", d)
@@ -146,43 +141,5 @@ func TestInsufficientLimits(t *testing.T) {
 		if got := fmt.Sprint(codes); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-	}
-}
-
-// The expected duration of a plan is at least the best duration possible in any order, and is
-// given in figures.
-func TestSimulate(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		n := rapid.IntRange(1, 12).Draw(rt, "tasks")
-		guess := rapid.Bool().Draw(rt, "estimates")
-		var tasks []string
-		for i := range n {
-			text := fmt.Sprintf(`{"id":"t%d","subject":"a"`, i)
-			if i > 0 && rapid.Bool().Draw(rt, "blocked") {
-				text += fmt.Sprintf(`,"blockedBy":["t%d"]`, rapid.IntRange(0, i-1).Draw(rt, "by"))
-			}
-			if guess {
-				text += fmt.Sprintf(`,"estimate":{"seconds":%d}`, rapid.IntRange(0, 1000).Draw(rt, "seconds"))
-			}
-			tasks = append(tasks, text+"}")
-		}
-		p := testrepo.Plan(t, ".", fmt.Sprintf(`{"parallel":%d,"tasks":[%s]}`, rapid.IntRange(1, 5).Draw(rt, "parallel"),
-			strings.Join(tasks, ",")))
-		m, err := Simulate(p)
-		if err != nil || m == nil {
-			rt.Fatalf("%v, %v", m, err)
-		}
-		if much := 1e-6 * max(1, m.LowerBound); m.LowerBound <= 0 || m.Waves < m.LowerBound-much ||
-			m.Eager < m.LowerBound-much {
-			rt.Fatalf("%+v", m)
-		}
-		if s := m.String(); !strings.HasSuffix(s, "\n") || strings.ContainsAny(strings.TrimPrefix(s, "expected at -j"),
-			"-") || strings.Contains(s, "NaN") {
-			rt.Fatalf("%q", s)
-		}
-	})
-	if m, err := Simulate(&plan.Plan{}); m != nil || err != nil || m.String() != "" {
-		t.Errorf("%v, %v", m, err)
 	}
 }

@@ -5,23 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/runner"
 )
 
-// Makespan returns the time from the first start to the last end of a run of the plan, in the unit
-// of seconds, which returns the duration of a task. It uses the decisions of a real run in which
-// every attempt succeeds and nothing else takes time. Only the schedule and the parallel limit of
-// the configuration count.
-func Makespan(p *plan.Plan, schedule event.Schedule, parallel int, seconds func(task int) float64) (float64, error) {
-	m := simulation{s: NewState(p), seconds: seconds}
-	return m.run(event.Config{Run: "simulation", Schedule: schedule, Parallel: parallel,
-		Limits: budget.Limits{NoUSD: true, NoIterations: true}})
-}
-
-// simulation has its own clock; the clock of the events stands still.
+// simulation applies the decisions of a run in which every attempt succeeds and nothing else takes
+// time. It has its own clock; the clock of the events stands still.
 type simulation struct {
 	s           *State
 	seconds     func(task int) float64 // of an agent's turn
@@ -65,24 +55,19 @@ func (m *simulation) apply(b event.Body) error {
 func (m *simulation) start() error {
 	for m.s.Counts.Completed < len(m.s.Tasks) {
 		body := decideNext(m.s, epoch)
-		if body == nil {
+		switch b := body.(type) {
+		case nil:
 			return nil
+		case event.WaveStarted:
+		case event.AttemptStarted:
+			m.schedule(m.seconds(m.task(b.Task)), b)
+		case event.IntegrationStarted:
+			m.schedule(m.integration, b)
+		default:
+			return fmt.Errorf("the simulation cannot go on after %s: %+v", body.Type(), body)
 		}
-		wave := m.s.Wave
 		if err := m.apply(body); err != nil {
 			return err
-		}
-		switch w := (event.Event{Body: body}).Starts(); {
-		case w.Kind == event.Criteria: // it takes no time
-			if err := m.apply(event.CriteriaEnded{Round: w.N}); err != nil {
-				return err
-			}
-		case w.Kind == event.Attempt:
-			m.schedule(m.seconds(m.task(w.Task)), w, false)
-		case w.Kind == event.Integration:
-			m.schedule(m.integration, w, false)
-		case m.s.Wave == wave: // no wave has started
-			return fmt.Errorf("the simulation cannot go on after %s: %+v", body.Type(), body)
 		}
 	}
 	return nil
@@ -94,8 +79,8 @@ func (m *simulation) task(id string) int {
 }
 
 // schedule adds an ending after so many seconds.
-func (m *simulation) schedule(seconds float64, of event.Work, turned bool) {
-	e := ending{m.now + seconds, of, turned}
+func (m *simulation) schedule(seconds float64, of event.Body) {
+	e := ending{m.now + seconds, of}
 	k, _ := slices.BinarySearchFunc(m.ends, e, ending.compare)
 	m.ends = slices.Insert(m.ends, k, e)
 }
@@ -104,22 +89,30 @@ func (m *simulation) schedule(seconds float64, of event.Work, turned bool) {
 func (m *simulation) end() error {
 	e := m.ends[0]
 	m.now, m.ends = e.at, m.ends[1:]
-	i := m.task(e.of.Task)
-	switch {
-	case e.of.Kind == event.Integration:
-		return m.apply(event.IntegrationEnded{Wave: e.of.N, Completed: e.of.Tasks})
-	case m.checks > 0 && !e.turned:
-		m.schedule(m.checks, e.of, true)
-		return m.apply(event.TurnEnded{Task: e.of.Task, Key: m.s.Tasks[i].Key, Attempt: e.of.N})
+	switch b := e.of.(type) {
+	case event.IntegrationStarted:
+		return m.apply(event.IntegrationEnded{Wave: b.Wave, Completed: b.Tasks})
+	case event.AttemptStarted:
+		if m.checks > 0 {
+			turn := event.TurnEnded{Task: b.Task, Key: b.Key, Attempt: b.Attempt}
+			m.schedule(m.checks, turn)
+			return m.apply(turn)
+		}
+		return m.endAttempt(b.Task)
+	case event.TurnEnded:
+		return m.endAttempt(b.Task)
 	}
-	return m.apply(onAttempt(m.s, i, runner.Result{Outcome: runner.Done}, epoch, 0))
+	return fmt.Errorf("nothing ends %s", e.of.Type())
 }
 
-// ending is the time at which work will end, or the turn of an attempt.
+func (m *simulation) endAttempt(task string) error {
+	return m.apply(onAttempt(m.s, m.task(task), runner.Result{Outcome: runner.Done}, epoch, 0))
+}
+
+// ending is the time at which the work of an event will end.
 type ending struct {
-	at     float64
-	of     event.Work
-	turned bool // the turn has ended
+	at float64
+	of event.Body
 }
 
 // compare never returns 0: of two at the same time, the one that was scheduled first ends first.
@@ -130,9 +123,9 @@ func (a ending) compare(b ending) int {
 	return 1
 }
 
-// MakespanLowerBound returns a lower bound of every schedule: the critical path, or the total work
+// makespanLowerBound returns a lower bound of every schedule: the critical path, or the total work
 // divided by the parallel limit.
-func MakespanLowerBound(p *plan.Plan, parallel int, seconds func(task int) float64) float64 {
+func makespanLowerBound(p *plan.Plan, parallel int, seconds func(task int) float64) float64 {
 	work := 0.0
 	for i := range p.Tasks {
 		work += seconds(i)
