@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,7 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// This file shows the settings of a run with their origins, and their JSON Schema.
+// This file shows the settings of a run with their origins.
 
 func newConfig(std Stdio) *cobra.Command {
 	var output string
@@ -137,54 +136,4 @@ func printSettings(list []shownSetting, output string, std Stdio) error {
 	}
 	_, err := fmt.Fprint(std.Out, b.String())
 	return err
-}
-
-// settingsSchema returns the JSON Schema of a settings file.
-func settingsSchema(known *pflag.FlagSet) []byte {
-	properties := map[string]any{}
-	for _, name := range settingKeys(known) {
-		properties[name] = propertySchema(known.Lookup(name))
-	}
-	loop := map[string]any{}
-	for key, name := range otherKeys {
-		loop[key] = propertySchema(known.Lookup(name))
-	}
-	loop["auto_loop"] = map[string]any{"type": "boolean",
-		"description": "true is mode: yolo, false is mode: interactive, and without a terminal no retries"}
-	fields := map[string]any{}
-	for _, name := range policyFields {
-		fields[name] = propertySchema(known.Lookup("policy-" + name))
-	}
-	properties["policy"] = map[string]any{"type": "object", "additionalProperties": false, "properties": fields}
-	properties["loop"] = map[string]any{"type": "object", "additionalProperties": false, "properties": loop}
-	b, err := json.MarshalIndent(map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema",
-		"title": "Settings of wavex", "type": "object", "additionalProperties": false, "properties": properties}, "", "  ")
-	if err != nil { // strings and maps always encode
-		return nil
-	}
-	return append(b, '\n')
-}
-
-// propertySchema returns the schema of a flag's value.
-func propertySchema(f *pflag.Flag) map[string]any {
-	s := map[string]any{"description": f.Usage}
-	if v, ok := f.Value.(*value); ok && v.choices != nil {
-		s["enum"] = v.choices
-		return s
-	}
-	_, list := f.Value.(pflag.SliceValue)
-	kinds := map[string]any{"int": "integer", "float64": "number", "bool": "boolean",
-		"string": []string{"string", "number"}} // budget: 5
-	switch kind, known := kinds[f.Value.Type()]; {
-	case list:
-		s["type"], s["items"] = []string{"string", "array"}, map[string]any{"type": "string"}
-	case known:
-		s["type"] = kind
-	default:
-		s["type"] = "string"
-	}
-	if n, err := strconv.Atoi(f.DefValue); err == nil && n > 0 {
-		s["default"] = n
-	}
-	return s
 }

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -533,23 +532,4 @@ func FuzzSettingsFile(f *testing.F) {
 			}
 		}
 	})
-}
-
-// The schema of the settings has each key of wavex config, and the other names.
-func TestSettingsSchema(t *testing.T) {
-	t.Parallel()
-	var schema struct {
-		Properties map[string]any `json:"properties"`
-	}
-	known := settingFlags(nil)
-	testrepo.Must(t, json.Unmarshal(settingsSchema(known), &schema))
-	keys := append(settingKeys(known), "loop", "policy")
-	for _, key := range keys {
-		if schema.Properties[key] == nil {
-			t.Errorf("the schema lacks %s", key)
-		}
-	}
-	if len(schema.Properties) != len(keys) || len(keys) < 45 {
-		t.Errorf("the schema has %d keys, want %d", len(schema.Properties), len(keys))
-	}
 }
