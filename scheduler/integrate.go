@@ -156,10 +156,6 @@ func onIntegration(s *State, wave int, r Integrated, err error) event.Integratio
 }
 
 func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
-	users := b.Users
-	if users == nil { // not recorded
-		users = s.usersOfReopened(&b)
-	}
 	s.merges.running = false
 	if b.Stop != nil && (s.Stop == nil || b.Stop.Status == event.RunBlocked && integratesAfter(s.Stop)) {
 		s.Stop = b.Stop // it also ends the integrations after a pause
@@ -194,7 +190,7 @@ func (s *State) applyIntegrationEnded(b event.IntegrationEnded) {
 		t.Stop, t.outOfRetries = r.TaskStop, r.Status == event.Failed && r.TaskStop == nil
 		s.block(r.Task, r.Blocked)
 	}
-	s.reopenUsers(users)
+	s.reopenUsers(b.Users)
 	if len(b.Reopened) > 0 {
 		s.resetFrontier() // dependents that run go on; those that are pending wait again
 		clear(s.queue.finishedFront)

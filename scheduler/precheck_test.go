@@ -55,7 +55,8 @@ func TestPrecheckEnded(t *testing.T) {
 			s.StartAttempt("3", 0).Advance(time.Second).EndAttempt("3", runner.Result{Outcome: runner.Done},
 				event.Completed, nil)
 			s.EndRun("blocked", 5, "", "wavex resume")
-			s.Apply(event.RunResumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: 3, Waves: 2})
+			s.Apply(event.RunResumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: 3, Waves: 2,
+				Retried: []string{"1", "2"}})
 			if asked := s.S.Tasks[i].Challenge == nil; asked != test.again || s.S.Tasks[i].Status != event.Pending {
 				t.Errorf("after a resume it is %s, and asked again: %t", s.S.Tasks[i].Status, asked)
 			}

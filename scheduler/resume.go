@@ -107,32 +107,22 @@ func (s *State) canGoOn(i int, c event.Config) bool {
 // reopen undoes the decisions that hold only until the end of a session: the breakers of the run are half open. It lets
 // the retried tasks and the users of outputs run again.
 func (s *State) reopen(b event.RunResumed) {
-	retried, users := b.Retried, b.Users
-	if users == nil { // not recorded
-		users = s.usersOfRetried(s.reopenedBefore())
-	}
 	if len(s.groups) > 0 { // failed tasks that groups allowed may count as completed
 		defer s.resetFrontier()
-	}
-	if retried == nil {
-		retried = s.reopenedBefore()
 	}
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	s.noteDone()
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
 		t.TransientFailures, t.cutPanels, t.NotBefore = 0, 0, time.Time{}
-		if b.Retried == nil {
-			t.SameError, t.FreeRetries = 0, 0
-		}
 	}
-	for _, id := range retried {
+	for _, id := range b.Retried {
 		i, ok := s.Index(id)
 		if !ok || !s.isFailed(i) {
 			continue
 		}
 		t := &s.Tasks[i]
-		if b.Retried == nil || s.selected != nil || !t.outOfRetries { // else it has only the retries of a higher limit
+		if s.selected != nil || !t.outOfRetries { // else it has only the retries of a higher limit
 			t.Tries = 0
 		}
 		t.SameError, t.FreeRetries, t.RootCause = 0, 0, ""
@@ -141,10 +131,8 @@ func (s *State) reopen(b event.RunResumed) {
 		}
 		s.move(i, event.Pending)
 	}
-	if b.Retried != nil {
-		s.settleBlocked()
-	}
-	s.reopenUsers(users)
+	s.settleBlocked()
+	s.reopenUsers(b.Users)
 }
 
 // settleBlocked blocks the waiting tasks that wait for a failed one, and lets those go on that do not any more.
@@ -164,20 +152,4 @@ func (s *State) settleBlocked() {
 			}
 		}
 	}
-}
-
-// reopenedBefore returns the tasks that got another chance in a session of a journal that does not record them: after
-// an end, a stopped task, or a limit to named tasks, all that failed and that the session could start.
-func (s *State) reopenedBefore() []string {
-	out, again := []string{}, s.Phase == Ended || s.selected != nil
-	for i := range s.Tasks {
-		again = again || s.Tasks[i].Stop != nil && !s.IsAllowed(i)
-	}
-	for i := range s.Tasks {
-		cause, ok := s.Index(s.Tasks[i].RootCause)
-		if again && s.isFailed(i) && (s.Selected(i) || ok && s.Selected(cause)) {
-			out = append(out, s.Plan.Tasks[i].ID)
-		}
-	}
-	return out
 }

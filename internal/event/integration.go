@@ -17,8 +17,7 @@ type IntegrationEnded struct {
 	// Commits are the commits of the completed tasks on the delivered branch, by task.
 	Commits  map[string]string `json:"commits,omitempty"`
 	Reopened []Reopened        `json:"reopened,omitempty"`
-	// Users are tasks that run again because they used the output of a reopened task, directly or not. nil: unknown,
-	// as in a journal of an older wavex, whose replay derives them.
+	// Users are tasks that run again because they used the output of a reopened task, directly or not.
 	Users []string `json:"users,omitzero"`
 	Note  string   `json:"note,omitempty"`
 	Stop  *Stop    `json:"stop,omitempty"`

@@ -39,11 +39,10 @@ type RunResumed struct {
 	Earlier []EarlierTask `json:"earlier,omitempty"`
 	// Edit holds the changes to the plan since the last session; nil: none, or unknown.
 	Edit *Edit `json:"edit,omitempty"`
-	// Retried are the failed tasks that get another chance, and those that they have blocked. nil: unknown, as in a
-	// journal of an older wavex: all do after an end.
+	// Retried are the failed tasks that get another chance, and those that they have blocked.
 	Retried []string `json:"retried,omitzero"`
 	// Users are completed tasks that run again because they used the outputs of a group whose failed items get another
-	// chance, directly or not. nil: unknown, as in a journal of an older wavex, whose replay derives them.
+	// chance, directly or not.
 	Users []string `json:"users,omitzero"`
 }
 

@@ -67,7 +67,11 @@ func failuresStay(t *testing.T, columns, rows, failed int) {
 		t.Errorf("%d lines in %d rows", n, rows)
 	}
 	g.EndRun("interrupted", 130, "stopped by SIGINT", "wavex resume")
-	g.Apply(event.RunResumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: 80, Waves: 1})
+	var retried []string
+	for n := range failed {
+		retried = append(retried, fmt.Sprintf("T-%03d", n))
+	}
+	g.Apply(event.RunResumed{Config: c, Plan: "plan.json", Digest: "d", Tasks: 80, Waves: 1, Retried: retried})
 	g.StartAttempt("T-000", 0)
 	for i := range 40 {
 		_, _ = fmt.Fprintf(g.v, "wavex: line %d\n", i)
