@@ -34,8 +34,7 @@ is here) and reports mistakes with their file, line and column, those of one
 kind together; --all prints each of a kind with many. For a plan
 that can run it shows the waves and the critical path, and warns of limits that
 cannot suffice, files that tasks of one wave share, and tasks without any check.
-It says how a run can end at best, and why, and lists the commands that a run
-starts by itself. It starts and writes nothing.
+It lists the commands that a run starts by itself. It starts and writes nothing.
 
 Exit status: 0 the plan can run, 2 it cannot.`,
 		Example: "  wavex check plan.json\n  wavex check plan.yaml --output json",
@@ -62,7 +61,6 @@ type checkReport struct {
 	Edges        int               `json:"edges"`
 	Waves        [][]string        `json:"waves"`
 	CriticalPath []string          `json:"criticalPath"`
-	Best         *forecast.BestEnd `json:"best,omitempty"`
 	Commands     []plan.Command    `json:"commands"`
 	Params       []plan.Param      `json:"params,omitempty"`
 	Groups       []checkedGroup    `json:"groups,omitempty"`
@@ -108,6 +106,7 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 		Diagnostics: append([]plan.Diagnostic{}, diags...), Commands: []plan.Command{}}
 	if p != nil {
 		r.Diagnostics = append(r.Diagnostics, forecast.InsufficientLimits(p, forecast.Limits(p))...)
+		r.Diagnostics = append(r.Diagnostics, forecast.Assumptions(p)...)
 		r.Tasks, r.Edges = len(p.Tasks), p.Graph.Edges()
 		if most := p.MostTasks(); most > r.Tasks {
 			r.MostTasks = most
@@ -118,8 +117,6 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 		for _, i := range path {
 			r.CriticalPath = append(r.CriticalPath, p.Tasks[i].ID)
 		}
-		best := forecast.Best(p)
-		r.Best = &best
 		if dir, err := projectOf(p); err == nil { // else a run says so
 			std.tellPlace(dir)
 		}
@@ -177,8 +174,7 @@ func printCheck(std Stdio, p *plan.Plan, r checkReport, all bool) error {
 		}
 		fmt.Fprintf(std.Out, "wave %d: %s%s\n", i+1, joinFirstN(w, 12), after)
 	}
-	fmt.Fprintf(std.Out, "critical path: %s\n%s\n", strings.Join(firstN(r.CriticalPath, 20), " -> "),
-		textfmt.Block(r.Best.String()))
+	fmt.Fprintf(std.Out, "critical path: %s\n", strings.Join(firstN(r.CriticalPath, 20), " -> "))
 	printCommands(std.Out, r.Commands)
 	return nil
 }

@@ -1,4 +1,4 @@
 // Package forecast computes the expected cost and duration of a plan before it runs, and names
-// the limits that cannot suffice for it in any case. It does no I/O: it takes plans and events,
-// and returns figures and text.
+// the limits and criteria that cannot suffice for it in any case. It does no I/O: it takes plans and
+// events, and returns figures and text.
 package forecast

@@ -5,10 +5,11 @@ import (
 	"slices"
 
 	"wavex/budget"
+	"wavex/internal/event"
 	"wavex/internal/plan"
 )
 
-// This file compares a plan's limits with the plan's minimal needs.
+// This file names what cannot suffice: a plan's limits for its minimal needs, and criteria for a complete run.
 
 // Seconds weighs tasks by their estimate; without any estimate all weigh the same.
 func Seconds(p *plan.Plan) func(int) float64 {
@@ -35,8 +36,7 @@ func Limits(p *plan.Plan) budget.Limits {
 func InsufficientLimits(p *plan.Plan, l budget.Limits) []plan.Diagnostic {
 	var out []plan.Diagnostic
 	warn := func(code, format string, args ...any) {
-		out = append(out, plan.Diagnostic{Severity: plan.SeverityWarning, Code: code, Message: fmt.Sprintf(format, args...),
-			File: p.Path, Line: 1, Column: 1})
+		out = append(out, warning(p, code, format, args...))
 	}
 	if n := len(p.Tasks); !l.NoIterations && n > l.Iterations {
 		warn("short-iterations", "%d tasks need at least %d iterations, and the limit is %d", n, n, l.Iterations)
@@ -56,4 +56,31 @@ func InsufficientLimits(p *plan.Plan, l budget.Limits) []plan.Diagnostic {
 		warn("short-time", "the critical path is estimated at %.0f s, and the limit is %s", secs, l.Wall)
 	}
 	return out
+}
+
+// Assumptions returns a warning about criteria that rest on an assumption: the gate refuses them unless the user
+// accepts them.
+func Assumptions(p *plan.Plan) []plan.Diagnostic {
+	var ids []string
+	add := func(prefix string, list []plan.Condition) {
+		for k, c := range list {
+			if c.Verification == event.Assumption && c.Check == nil {
+				ids = append(ids, fmt.Sprintf("%sC-%d", prefix, k+1))
+			}
+		}
+	}
+	add("", p.Criteria)
+	for i := range p.Tasks {
+		add(p.Tasks[i].ID+"/", p.Tasks[i].Criteria)
+	}
+	if ids == nil {
+		return nil
+	}
+	return []plan.Diagnostic{warning(p, "assumption", "these criteria need --accept-assumptions in each run: %s",
+		event.ListTasks(ids, 0))}
+}
+
+func warning(p *plan.Plan, code, format string, args ...any) plan.Diagnostic {
+	return plan.Diagnostic{Severity: plan.SeverityWarning, Code: code, Message: fmt.Sprintf(format, args...),
+		File: p.Path, Line: 1, Column: 1}
 }

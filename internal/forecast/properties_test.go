@@ -143,3 +143,17 @@ func TestInsufficientLimits(t *testing.T) {
 		}
 	}
 }
+
+// Only a criterion of kind assumption that has no check prevents a complete run.
+func TestAssumptions(t *testing.T) {
+	t.Parallel()
+	p := testrepo.Plan(t, ".", `{"criteria":["c",{"text":"d","verification":"assumption"}],"tasks":[{"id":"a",
+		"subject":"a","criteria":[{"text":"e","verification":"assumption"},{"text":"f","verification":"assumption","verify":"x"}]}]}`)
+	ds := Assumptions(p)
+	if len(ds) != 1 || ds[0].Severity != plan.SeverityWarning || !strings.HasSuffix(ds[0].Message, ": C-2, a/C-1") {
+		t.Errorf("%+v", ds)
+	}
+	if ds := Assumptions(testrepo.Plan(t, ".", `{"tasks":[{"id":"a","command":"true"}]}`)); ds != nil {
+		t.Errorf("%+v", ds)
+	}
+}
