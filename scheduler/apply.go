@@ -270,7 +270,7 @@ func (s *State) move(i int, to event.Status) {
 	t.Status, t.Stop = to, nil
 	t.outOfRetries = false
 	if to.Finished() && !from.Finished() {
-		s.endStreak(i)
+		t.unmet = unmetChecks{} // it is not tried again in this session
 	}
 	s.queue.removePanel(i)
 	s.merges.move(t.Wave, from, to)

@@ -43,8 +43,7 @@ func breakerOfRun(s *State, i int, r runner.Result) *event.Stop {
 	if stop := sharedError(s, i, r); stop != nil {
 		return stop
 	}
-	was, now := s.unmetStreaks(i, r)
-	if n := s.roundsAfter(was, now); s.Config.SameUnmet > 0 && n >= s.Config.SameUnmet {
+	if n := s.unmetRounds(i, s.unmetStreak(i, r)); s.Config.SameUnmet > 0 && n >= s.Config.SameUnmet {
 		return event.Trip(event.SameUnmet, fmt.Sprintf("the same checks stayed unmet %d times: %s", n,
 			strings.Join(s.allUnmet(), "; ")), "look at the checks; resume closes the breaker")
 	}
@@ -77,7 +76,6 @@ type failureStreaks struct {
 	UnmetStreak int
 
 	since          int      // number of attempts that were done; older streaks do not count
-	stuckTasks     []int    // number of stuck tasks by their streak
 	sameError      string   // signature of the last failure
 	sameErrorTasks []string // tasks whose failures in a row had it
 }
@@ -105,15 +103,10 @@ func (s *State) noteStreak(i int, b event.AttemptEnded) {
 func (s *State) noteFailure(i int, r runner.Result) {
 	id := s.Plan.Tasks[i].ID
 	s.noteError(id, r)
-	was, now := s.unmetStreaks(i, r)
+	streak := s.unmetStreak(i, r)
 	s.Unmet = failedChecks(id, r)
-	s.Tasks[i].unmet = unmetChecks{s.Unmet, now, s.since}
-	s.stuckTasks = append(s.stuckTasks, make([]int, max(0, now+1-len(s.stuckTasks)))...)
-	s.stuckTasks[now]++
-	if was > 0 {
-		s.stuckTasks[was]--
-	}
-	s.UnmetStreak = s.roundsAfter(0, 0)
+	s.Tasks[i].unmet = unmetChecks{s.Unmet, streak, s.since}
+	s.UnmetStreak = s.unmetRounds(i, streak)
 }
 
 // noteError updates the tasks in a row that ended with one error.
@@ -130,14 +123,6 @@ func errorOf(r runner.Result) string {
 	return r.Signature
 }
 
-// endStreak ends the streak of a task that is not tried again in this session.
-func (s *State) endStreak(i int) {
-	if u := &s.Tasks[i].unmet; u.streak > 0 && u.since == s.since {
-		s.stuckTasks[u.streak]--
-		*u = unmetChecks{}
-	}
-}
-
 // noteDone ends all streaks.
 func (s *State) noteDone() { s.failureStreaks = failureStreaks{since: s.since + 1} }
 
@@ -152,30 +137,22 @@ func (s *State) tasksWithError(task string, r runner.Result) []string {
 	return append(slices.Clip(s.sameErrorTasks), task)
 }
 
-// unmetStreaks returns the streak of a task before and after a stuck attempt; 0: none.
-func (s *State) unmetStreaks(i int, r runner.Result) (was, now int) {
-	u := s.Tasks[i].unmet
-	if u.since == s.since {
-		was = u.streak
+// unmetStreak returns the streak of a task after a stuck attempt.
+func (s *State) unmetStreak(i int, r runner.Result) int {
+	if u := s.Tasks[i].unmet; u.since == s.since && slices.Equal(u.checks, failedChecks(s.Plan.Tasks[i].ID, r)) {
+		return u.streak + 1
 	}
-	if was > 0 && slices.Equal(u.checks, failedChecks(s.Plan.Tasks[i].ID, r)) {
-		return was, was + 1
-	}
-	return was, 1
+	return 1
 }
 
-// roundsAfter returns the shortest streak of the stuck tasks after that of one has changed.
-func (f *failureStreaks) roundsAfter(was, now int) int {
-	for n := 1; n < len(f.stuckTasks); n++ {
-		tasks := f.stuckTasks[n]
-		if n == was {
-			tasks--
-		}
-		if n == now || tasks > 0 {
-			return n
+// unmetRounds returns the shortest streak of the stuck tasks, with n as that of task i.
+func (s *State) unmetRounds(i, n int) int {
+	for k := range s.Tasks {
+		if u := s.Tasks[k].unmet; k != i && u.streak > 0 && u.since == s.since {
+			n = min(n, u.streak)
 		}
 	}
-	return now
+	return n
 }
 
 // allUnmet returns the checks that failed in the last attempts at all stuck tasks, sorted.
