@@ -50,7 +50,7 @@ func (r *invocation) askToDelete(ctx context.Context, end error) error {
 	}
 	sum := report.Of(r.state, nil)
 	next := sum.Next()
-	d := r.state.LastDelivery
+	d := r.state.Figures.LastDelivery
 	if r.config.Isolation == event.Isolated && (d == nil || d.How == "none") || !r.terminalPrompter().promptNoYes(ctx,
 		fmt.Sprintf("Delete %s? Its report, logs and costs would be lost, and the next run would do everything again.",
 			displayPath(string(r.config.Loop)))) {

@@ -98,7 +98,7 @@ func printRunCommands(std Stdio) error {
 	if sum.Resume != "" {
 		list = append(list, [2]string{sum.Resume, "continue it"})
 	}
-	if d := p.State.LastDelivery; d != nil && d.How == "branch" {
+	if d := p.State.Figures.LastDelivery; d != nil && d.How == "branch" {
 		list = append(list, [2]string{"wavex deliver", "take its work over, from " + d.Ref})
 	}
 	if c := afterRehearsal(sum, p.State.Origin); c != "" {

@@ -27,11 +27,11 @@ func (s *State) clear() {
 	clear(s.costs.open)
 	p := s.Plan
 	waves, total := p.Waves()
-	s.Assessment, s.completion = Assessment{Criteria: criteriaOf(p, 0)}, newCompletion(total)
+	s.Assessment, s.closing = Assessment{Criteria: criteriaOf(p, 0)}, newCompletion(total)
 	s.Waves, s.Wave = total, 0
 	s.index, s.Tasks = make(map[string]int32, len(p.Tasks)), make([]Task, 0, len(p.Tasks))
 	s.queue, s.merges = newQueue(total), mergeQueue{waiting: map[int]int{}}
-	s.tallies = make([]Tally, total+1)
+	s.Figures.tallies = make([]Tally, total+1)
 	s.frontier = dag.NewFrontier(p.Graph)
 	s.irreversibleTasks = s.findIrreversible()
 	s.files = newFileLocks(func(i int) []string { return exclusiveKeys(&p.Tasks[i]) }, len(p.Tasks))
@@ -40,7 +40,7 @@ func (s *State) clear() {
 	s.strays = map[string]*numbers{}
 	s.openWork, s.atCap = map[string]*openJob{}, map[string]cappedAttempt{}
 	s.Counts = event.Counts{}
-	s.checking, s.failureStreaks = 0, failureStreaks{}
+	s.checking, s.Streaks = 0, failureStreaks{}
 	s.Stop, s.Ended, s.PauseUntil = nil, nil, time.Time{}
 	for i, key := range p.Keys() {
 		s.addTask(key, waves[i])
@@ -56,8 +56,8 @@ func (s *State) addTask(key string, wave int) {
 	if n := s.strays[id]; n != nil {
 		s.Tasks[i].numbers = *n
 	}
-	s.tallies[0].All++
-	s.tallies[wave].All++
+	s.Figures.tallies[0].All++
+	s.Figures.tallies[wave].All++
 	s.queue.members[wave] = append(s.queue.members[wave], int32(i))
 	s.Counts.Pending++
 }
@@ -78,8 +78,8 @@ func (s *State) numbersOf(task string) *numbers {
 // means that the events of the journal contradict each other.
 func (s *State) apply(e event.Event) error {
 	s.Seq, s.Time = e.Seq, e.Time
-	before := s.trackSession(e)
-	s.trackWork(e)
+	before := s.Figures.trackSession(e)
+	s.Figures.trackWork(e)
 	if err := errors.Join(s.requireOpen(e), s.begin(e)); err != nil {
 		return err
 	}
@@ -114,12 +114,12 @@ func (s *State) apply(e event.Event) error {
 	case event.AttemptStarted:
 		s.applyAttemptStarted(b, e.Time)
 	case event.AttemptAdopted:
-		s.startActivity(event.Work{Kind: event.Attempt, Task: b.Task, N: b.Attempt}, e.Time)
+		s.Figures.startActivity(event.Work{Kind: event.Attempt, Task: b.Task, N: b.Attempt}, e.Time)
 		return s.applyAttemptAdopted(b)
 	case event.TurnEnded:
 		return s.applyTurnEnded(b)
 	case event.AttemptEnded:
-		s.addAttempt(b, e.Time)
+		s.Figures.addAttempt(b, e.Time)
 		return s.applyAttemptEnded(b)
 	case event.CostCorrected:
 		return s.applyCostCorrected(b)
@@ -137,18 +137,18 @@ func (s *State) apply(e event.Event) error {
 			s.Phase = Verifying // nothing starts meanwhile
 		}
 	case event.IntegrationEnded:
-		s.Integrated = cmp.Or(b.Commit, s.Integrated)
+		s.Figures.Integrated = cmp.Or(b.Commit, s.Figures.Integrated)
 		s.applyIntegrationEnded(b)
 	case event.DeliveryStarted:
-		s.Phase, s.delivering = Delivering, true
+		s.Phase, s.Figures.delivering = Delivering, true
 	case event.DeliveryEnded:
-		if s.delivery, s.LastDelivery = &b, &b; !s.delivering { // by wavex deliver, between sessions
-			s.lastEvent = before
+		if s.delivery, s.Figures.LastDelivery = &b, &b; !s.Figures.delivering { // by wavex deliver, between sessions
+			s.Figures.lastEvent = before
 		}
-		s.delivering = false
+		s.Figures.delivering = false
 		s.endPhase()
 	case event.CriteriaStarted:
-		s.verifications, s.Phase = b.Round, Verifying
+		s.closing.verifications, s.Phase = b.Round, Verifying
 		s.open(criteriaKey(b.Round)).criteria = &b
 	case event.CriteriaEnded:
 		s.applyCriteriaEnded(b)
@@ -163,28 +163,28 @@ func (s *State) apply(e event.Event) error {
 	case event.ItemsAdded:
 		s.applyItemsAdded(b)
 	case event.GateEnded:
-		s.Gate, s.ExitSignal, s.Evidence = &b, b.ExitSignal, s.evidence(s.isReviewed())
+		s.Assessment.Gate, s.Assessment.ExitSignal, s.Assessment.Evidence = &b, b.ExitSignal, s.evidence(s.isReviewed())
 	case event.PrecheckStarted:
 		s.Phase = Planning
 		s.numbersOf(b.Task).Prechecks = b.N
 	case event.PrecheckEnded:
 		s.applyPrecheckEnded(b)
 	case event.RolledBack:
-		s.lastEvent = before // it belongs to no session
+		s.Figures.lastEvent = before // it belongs to no session
 		s.applyRolledBack(b)
 	case event.Inspected:
-		s.lastEvent = before
+		s.Figures.lastEvent = before
 	case event.Asked:
-		s.openQuestion = &b
+		s.approvals.openQuestion = &b
 	case event.Answered:
 		s.applyAnswered(b)
 	case event.Draining:
 		s.Stop = &b.Stop
-		s.openBlockers = s.openBlockers && b.Stop.Breaker != event.Blockers
+		s.closing.openBlockers = s.closing.openBlockers && b.Stop.Breaker != event.Blockers
 	case event.RunEnded:
 		s.Phase, s.Ended = Ended, &b
 		if b.Status != event.RunComplete { // for example because a person did not confirm it
-			s.ExitSignal = false
+			s.Assessment.ExitSignal = false
 		}
 	case event.Notice, event.RequestOpened, event.CallStarted, event.CallEnded, event.StageEnded:
 	default:
@@ -198,10 +198,10 @@ func (s *State) startSession(c event.Config, at time.Time) {
 	s.Config, s.SessionStart, s.Wave = c, at, 0
 	s.Phase, s.delivery = Executing, nil
 	s.merges.running = false
-	s.completion.resetSession()
+	s.closing.resetSession()
 	s.approvals = approvals{}
-	s.Gate, s.ExitSignal, s.Regressions = nil, false, nil
-	s.Evidence = nil
+	s.Assessment.Gate, s.Assessment.ExitSignal, s.Assessment.Regressions = nil, false, nil
+	s.Assessment.Evidence = nil
 	s.Limiter = newLimiter(c.Parallel)
 	s.deferStuck()
 	s.requeue()
@@ -276,12 +276,12 @@ func (s *State) move(i int, to event.Status) {
 	s.merges.move(t.Wave, from, to)
 	*s.Counts.Of(from)--
 	*s.Counts.Of(to)++
-	s.tally(t.Wave, from, -1)
-	s.tally(t.Wave, to, 1)
+	s.Figures.tally(t.Wave, from, -1)
+	s.Figures.tally(t.Wave, to, 1)
 	s.countInGroup(i, from, to)
 	s.hold(i, from, -1)
 	s.hold(i, to, 1)
-	s.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "" && t.Earlier == nil, s.Left(t.Wave))
+	s.closing.countMove(t.Wave, to, s.Plan.Tasks[i].Command == "" && t.Earlier == nil, s.Left(t.Wave))
 	switch to {
 	case event.Completed, event.Verified:
 		if s.stands(i) {

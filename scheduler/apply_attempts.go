@@ -25,7 +25,7 @@ func (s *State) applyAttemptStarted(b event.AttemptStarted, at time.Time) {
 	if t.Key != b.Key {
 		return // the event is about a task with another content key
 	}
-	t.Tries, t.Started, t.checksFrom = b.Try, at, s.changeCount
+	t.Tries, t.Started, t.checksFrom = b.Try, at, s.closing.changeCount
 	t.Continue, t.Next = false, b.Why
 	s.occupy(i, b.Slot)
 	s.move(i, event.InProgress)
@@ -54,7 +54,7 @@ func (s *State) applyTurnEnded(b event.TurnEnded) error {
 		if t.Turn == nil && t.Slot >= 0 {
 			s.checking++
 		}
-		t.Turn, t.checksFrom = &b.Turn, s.changeCount
+		t.Turn, t.checksFrom = &b.Turn, s.closing.changeCount
 		t.Cost += r.Cost
 		t.Usage = t.Usage.Plus(r.Usage)
 	}
@@ -82,7 +82,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	newCost := s.commitAttempt(b)
 	s.learnCost(b.Task, r.Cost, r.Outcome == runner.Done)
 	if s.Config.Isolation != event.Isolated {
-		s.changeCount++
+		s.closing.changeCount++
 	}
 	s.Stop = cmp.Or(s.Stop, b.Stop)
 	if b.PauseUntil.After(s.PauseUntil) {
@@ -126,7 +126,7 @@ func (s *State) applyAttemptEnded(b event.AttemptEnded) error {
 	t.Stop, t.outOfRetries = b.TaskStop, b.Status == event.Failed && b.TaskStop == nil && r.Outcome.Stuck()
 	s.block(b.Task, b.Blocked)
 	if r.Outcome == runner.Done && s.Config.Attended && s.Config.Gates == event.GatesAttempts {
-		s.pendingSteps = append(s.pendingSteps, b.Task)
+		s.approvals.pendingSteps = append(s.approvals.pendingSteps, b.Task)
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (s *State) applyCounselEnded(b event.CounselEnded) {
 func (s *State) occupy(i, slot int) {
 	s.Tasks[i].Slot = slot
 	s.slots.acquire(slot)
-	s.tallyRunning(s.Tasks[i].Wave, 1)
+	s.Figures.tallyRunning(s.Tasks[i].Wave, 1)
 	if s.Tasks[i].Turn != nil {
 		s.checking++
 	}
@@ -240,7 +240,7 @@ func (s *State) vacate(i int) {
 	if s.Tasks[i].Slot >= 0 {
 		s.slots.release(s.Tasks[i].Slot)
 		s.Tasks[i].Slot = -1
-		s.tallyRunning(s.Tasks[i].Wave, -1)
+		s.Figures.tallyRunning(s.Tasks[i].Wave, -1)
 		if s.Tasks[i].Turn != nil {
 			s.checking--
 		}

@@ -33,8 +33,8 @@ func decideApproval(s *State) event.Body {
 	if !s.Config.Attended || s.Running() >= s.Config.Parallel {
 		return nil
 	}
-	if len(s.pendingSteps) > 0 {
-		id := s.pendingSteps[0]
+	if len(s.approvals.pendingSteps) > 0 {
+		id := s.approvals.pendingSteps[0]
 		return event.Asked{Gate: event.GateG2, Task: id, Text: fmt.Sprintf("G2: Step %s complete. Continue?", s.title(id))}
 	}
 	if s.Config.Mode != event.Interactive {
@@ -43,7 +43,7 @@ func decideApproval(s *State) event.Body {
 	for i := range s.Tasks {
 		t, id := &s.Tasks[i], s.Plan.Tasks[i].ID
 		if (t.Status == event.Pending || t.Status == event.Advising) && t.Next == "retry" && t.Tries > 0 &&
-			t.ApprovedAttempt < t.Attempts && !s.isDeferred(i) {
+			t.ApprovedAttempt < t.Attempts && !s.deferral.isDeferred(i) {
 			return event.Asked{Gate: event.GateRetry, Task: id, Text: fmt.Sprintf(
 				"Task %s failed. Retry? (%d/%d attempts used)", s.title(id), t.Tries-1, s.Retries(i))}
 		}
@@ -54,7 +54,7 @@ func decideApproval(s *State) event.Body {
 // decideWaveApproval returns the question before the next wave opens, or nil.
 func decideWaveApproval(s *State, next int) event.Body {
 	if !s.Config.Attended || s.Config.Gates != event.GatesWaves || s.Wave == 0 ||
-		next <= s.Wave || s.approvedWave >= s.Wave {
+		next <= s.Wave || s.approvals.approvedWave >= s.Wave {
 		return nil
 	}
 	return event.Asked{Gate: event.GateG2, Wave: s.Wave, Text: fmt.Sprintf(
@@ -64,8 +64,8 @@ func decideWaveApproval(s *State, next int) event.Body {
 
 // decideEndApproval returns the question before the run is complete, or nil.
 func decideEndApproval(s *State) event.Body {
-	if !s.Config.Attended || s.Config.Gates != event.GatesAttempts || s.endApproved || s.Stop != nil ||
-		!s.IsDone() || !s.ExitSignal {
+	if !s.Config.Attended || s.Config.Gates != event.GatesAttempts || s.approvals.endApproved || s.Stop != nil ||
+		!s.IsDone() || !s.Assessment.ExitSignal {
 		return nil
 	}
 	return event.Asked{Gate: event.GateG3, Text: fmt.Sprintf(
@@ -99,7 +99,7 @@ func onAnswer(s *State, q event.Asked, yes bool, err error) event.Answered {
 }
 
 func (s *State) applyAnswered(b event.Answered) {
-	s.openQuestion = nil
+	s.approvals.openQuestion = nil
 	s.Stop = cmp.Or(s.Stop, b.Stop)
 	switch {
 	case b.Gate == event.GateRetry:
@@ -116,15 +116,15 @@ func (s *State) applyAnswered(b event.Answered) {
 	case b.Gate == event.GateG2 && b.Task != "":
 		s.dropStep(b.Task)
 	case b.Gate == event.GateG2:
-		s.approvedWave = b.Wave
+		s.approvals.approvedWave = b.Wave
 	case b.Gate == event.GateG3:
-		s.endApproved = b.Yes
+		s.approvals.endApproved = b.Yes
 	}
 }
 
 // dropStep takes a task off those whose completion needs an answer.
 func (s *State) dropStep(id string) {
-	s.pendingSteps = slices.DeleteFunc(s.pendingSteps, func(one string) bool { return one == id })
+	s.approvals.pendingSteps = slices.DeleteFunc(s.approvals.pendingSteps, func(one string) bool { return one == id })
 }
 
 // askApproval asks the person an open question.

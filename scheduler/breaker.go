@@ -104,14 +104,14 @@ func (s *State) noteFailure(i int, r runner.Result) {
 	id := s.Plan.Tasks[i].ID
 	s.noteError(id, r)
 	streak := s.unmetStreak(i, r)
-	s.Unmet = failedChecks(id, r)
-	s.Tasks[i].unmet = unmetChecks{s.Unmet, streak, s.since}
-	s.UnmetStreak = s.unmetRounds(i, streak)
+	s.Streaks.Unmet = failedChecks(id, r)
+	s.Tasks[i].unmet = unmetChecks{s.Streaks.Unmet, streak, s.Streaks.since}
+	s.Streaks.UnmetStreak = s.unmetRounds(i, streak)
 }
 
 // noteError updates the tasks in a row that ended with one error.
 func (s *State) noteError(id string, r runner.Result) {
-	s.sameErrorTasks, s.sameError = s.tasksWithError(id, r), errorOf(r)
+	s.Streaks.sameErrorTasks, s.Streaks.sameError = s.tasksWithError(id, r), errorOf(r)
 }
 
 // errorOf returns what identifies the error of an attempt across tasks; "": nothing does. How a stream broke off tells
@@ -124,22 +124,22 @@ func errorOf(r runner.Result) string {
 }
 
 // noteDone ends all streaks.
-func (s *State) noteDone() { s.failureStreaks = failureStreaks{since: s.since + 1} }
+func (s *State) noteDone() { s.Streaks = failureStreaks{since: s.Streaks.since + 1} }
 
 // tasksWithError returns the tasks that failed in a row with one error, after a stuck attempt.
 func (s *State) tasksWithError(task string, r runner.Result) []string {
-	if same := errorOf(r); same == "" || same != s.sameError {
+	if same := errorOf(r); same == "" || same != s.Streaks.sameError {
 		return []string{task}
 	}
-	if slices.Contains(s.sameErrorTasks, task) {
-		return s.sameErrorTasks
+	if slices.Contains(s.Streaks.sameErrorTasks, task) {
+		return s.Streaks.sameErrorTasks
 	}
-	return append(slices.Clip(s.sameErrorTasks), task)
+	return append(slices.Clip(s.Streaks.sameErrorTasks), task)
 }
 
 // unmetStreak returns the streak of a task after a stuck attempt.
 func (s *State) unmetStreak(i int, r runner.Result) int {
-	if u := s.Tasks[i].unmet; u.since == s.since && slices.Equal(u.checks, failedChecks(s.Plan.Tasks[i].ID, r)) {
+	if u := s.Tasks[i].unmet; u.since == s.Streaks.since && slices.Equal(u.checks, failedChecks(s.Plan.Tasks[i].ID, r)) {
 		return u.streak + 1
 	}
 	return 1
@@ -148,7 +148,7 @@ func (s *State) unmetStreak(i int, r runner.Result) int {
 // unmetRounds returns the shortest streak of the stuck tasks, with n as that of task i.
 func (s *State) unmetRounds(i, n int) int {
 	for k := range s.Tasks {
-		if u := s.Tasks[k].unmet; k != i && u.streak > 0 && u.since == s.since {
+		if u := s.Tasks[k].unmet; k != i && u.streak > 0 && u.since == s.Streaks.since {
 			n = min(n, u.streak)
 		}
 	}
@@ -159,7 +159,7 @@ func (s *State) unmetRounds(i, n int) int {
 func (s *State) allUnmet() []string {
 	var out []string
 	for i := range s.Tasks {
-		if u := s.Tasks[i].unmet; u.since == s.since {
+		if u := s.Tasks[i].unmet; u.since == s.Streaks.since {
 			out = append(out, u.checks...)
 		}
 	}

@@ -205,7 +205,7 @@ func TestUnmetChecksOfTwoTasks(t *testing.T) {
 		s.Stop.Reason != "the same checks stayed unmet 5 times: a: make a; b: make b" {
 		t.Errorf("stopped by %+v", s.Stop)
 	}
-	if s.UnmetStreak != 5 || !slices.Equal(s.Unmet, []string{"b: make b"}) {
-		t.Errorf("%d times %q", s.UnmetStreak, s.Unmet)
+	if s.Streaks.UnmetStreak != 5 || !slices.Equal(s.Streaks.Unmet, []string{"b: make b"}) {
+		t.Errorf("%d times %q", s.Streaks.UnmetStreak, s.Streaks.Unmet)
 	}
 }

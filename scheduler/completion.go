@@ -89,20 +89,20 @@ func (c *completion) resetSession() {
 
 // noteFirstAttempt notes that an attempt has begun.
 func (s *State) noteFirstAttempt() {
-	s.lookedBefore = true
-	if s.attempted {
+	s.closing.lookedBefore = true
+	if s.closing.attempted {
 		return
 	}
-	s.attempted = true
-	for i := range s.Criteria {
-		c := s.Condition(s.Criteria[i].ID)
-		s.unmeasured = s.unmeasured || c != nil && c.Check != nil && s.Criteria[i].Check == ""
+	s.closing.attempted = true
+	for i := range s.Assessment.Criteria {
+		c := s.Condition(s.Assessment.Criteria[i].ID)
+		s.closing.unmeasured = s.closing.unmeasured || c != nil && c.Check != nil && s.Assessment.Criteria[i].Check == ""
 	}
 }
 
 // CutShort returns the numbers of interrupted reviews. Some of their answers may have been paid
 // for.
-func (s *State) CutShort() []int { return slices.Clone(s.cutReviews) }
+func (s *State) CutShort() []int { return slices.Clone(s.closing.cutReviews) }
 
 func (s *State) applyCriteriaEnded(b event.CriteriaEnded) {
 	begun := s.open(criteriaKey(b.Round)).criteria
@@ -112,11 +112,11 @@ func (s *State) applyCriteriaEnded(b event.CriteriaEnded) {
 	} else { // of `wavex verify`, which reserves nothing
 		s.Ledger.Spend(b.Cost, 0)
 	}
-	s.waveVerifiedAt = s.workCount
+	s.closing.waveVerifiedAt = s.closing.workCount
 	s.Stop = cmp.Or(s.Stop, b.Stop)
 	switch {
 	case b.Error != "" && b.Wave == 0:
-		s.failedVerifications, s.verificationError = s.failedVerifications+1, b.Error
+		s.closing.failedVerifications, s.closing.verificationError = s.closing.failedVerifications+1, b.Error
 		return
 	case b.Error != "":
 		return // the verification at the end covers all criteria
@@ -125,20 +125,21 @@ func (s *State) applyCriteriaEnded(b event.CriteriaEnded) {
 		s.applyUpToDate(b)
 		return
 	}
-	s.updateCriteria(b.Criteria)
+	s.Assessment.updateCriteria(b.Criteria)
 	if begun != nil && begun.Before {
-		s.lookedBefore, s.failedVerifications = true, 0
+		s.closing.lookedBefore, s.closing.failedVerifications = true, 0
 		return
 	}
 	if b.Wave == 0 {
-		s.verifiedAt, s.failedVerifications, s.recheckedAt = s.workCount, 0, s.changeCount
+		s.closing.verifiedAt, s.closing.failedVerifications, s.closing.recheckedAt = s.closing.workCount, 0,
+			s.closing.changeCount
 	}
 	if b.Rechecked != nil {
-		s.Regressions = b.Rechecked.Regressions
+		s.Assessment.Regressions = b.Rechecked.Regressions
 	}
-	for _, c := range s.Criteria {
+	for _, c := range s.Assessment.Criteria {
 		if !c.Met {
-			s.ExitSignal = false
+			s.Assessment.ExitSignal = false
 		}
 	}
 }
@@ -152,16 +153,16 @@ func EndGateAfterVerify(s *State, against []string) event.GateEnded {
 		what += fmt.Sprintf("; and %d more", more)
 	}
 	g := event.GateEnded{Reasons: []string{"verified again, this does not hold: " + what}, Review: "off"}
-	if s.Gate != nil {
-		g.Review = s.Gate.Review
+	if s.Assessment.Gate != nil {
+		g.Review = s.Assessment.Gate.Review
 	}
 	return g
 }
 
 func (s *State) applyReviewStarted(b event.ReviewStarted) {
-	s.reviews = b.N
+	s.closing.reviews = b.N
 	if b.Mode == counsel.Light {
-		s.lightReviewed[b.Wave], s.lightRunning = s.agentTasksInWave[b.Wave], true
+		s.closing.lightReviewed[b.Wave], s.closing.lightRunning = s.closing.agentTasksInWave[b.Wave], true
 	} else {
 		s.Phase = Reviewing
 	}
@@ -171,42 +172,42 @@ func (s *State) applyReviewEnded(b event.ReviewEnded) {
 	s.finish(reviewKey(b.N), b.Review.Cost, 0, false)
 	cut := b.Review.Failure == runner.Interrupted && b.Review.Error != "" // else a confirmed blocker is its answer
 	if cut {
-		s.cutReviews = append(s.cutReviews, b.N)
+		s.closing.cutReviews = append(s.closing.cutReviews, b.N)
 	} else {
-		s.addReview(b)
+		s.Assessment.addReview(b)
 	}
 	if b.Mode == counsel.Light {
-		if s.lightRunning = false; cut {
-			delete(s.lightReviewed, b.Wave)
+		if s.closing.lightRunning = false; cut {
+			delete(s.closing.lightReviewed, b.Wave)
 		}
 		return
 	}
 	s.endPhase()
 	if b.Review.Error != "" {
 		if b.Review.Failure != runner.Interrupted {
-			s.unansweredReviews++
+			s.closing.unansweredReviews++
 		}
 		return
 	}
-	s.unansweredReviews = 0
-	s.reviewRounds++
-	s.reviewedAt, s.openBlockers = s.workCount, b.Blockers > 0
+	s.closing.unansweredReviews = 0
+	s.closing.reviewRounds++
+	s.closing.reviewedAt, s.closing.openBlockers = s.closing.workCount, b.Blockers > 0
 }
 
 func (s *State) applyReviewSkipped(b event.ReviewSkipped) {
 	if b.Mode == counsel.Light {
-		s.lightReviewed[b.Wave] = s.agentTasksInWave[b.Wave]
+		s.closing.lightReviewed[b.Wave] = s.closing.agentTasksInWave[b.Wave]
 	}
 }
 
 // applyTasksAdded adds tasks to the plan. It skips tasks whose ids the plan file itself has since taken.
 func (s *State) applyTasksAdded(b event.TasksAdded) {
-	s.ExitSignal, s.Gate, s.Evidence = false, nil, nil
+	s.Assessment.ExitSignal, s.Assessment.Gate, s.Assessment.Evidence = false, nil, nil
 	if b.Origin == "review" {
-		s.openBlockers = false
+		s.closing.openBlockers = false
 	}
 	if b.Origin == "criteria" {
-		s.remediations++
+		s.closing.remediations++
 	}
 	before := len(s.Plan.Tasks)
 	for _, a := range b.Tasks {
@@ -216,7 +217,7 @@ func (s *State) applyTasksAdded(b event.TasksAdded) {
 		}
 		s.Plan = grown
 		a.Origin = b.Origin
-		s.Added = append(s.Added, a)
+		s.Assessment.Added = append(s.Assessment.Added, a)
 	}
 	if len(s.Plan.Tasks) > before {
 		s.grow(before)
@@ -230,7 +231,7 @@ func (s *State) grow(before int) {
 	for s.Waves < total {
 		s.Waves++
 		s.queue.grow()
-		s.tallies = append(s.tallies, Tally{})
+		s.Figures.tallies = append(s.Figures.tallies, Tally{})
 	}
 	keys, fresh := p.Keys(), map[int]bool{} // tasks that wait for added ones have other keys and waves
 	for i := range s.Tasks {
@@ -256,7 +257,7 @@ func (s *State) grow(before int) {
 	}
 	s.takeEarlier(fresh)
 	s.blockBehindFailed(slices.Concat(s.Plan.TasksByWave()...)...)
-	s.Criteria = append(s.Criteria, criteriaOf(p, before)...)
+	s.Assessment.Criteria = append(s.Assessment.Criteria, criteriaOf(p, before)...)
 	s.Wave = 0 // the new wave may come before the open one
 }
 

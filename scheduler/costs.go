@@ -110,7 +110,7 @@ func (s *State) fund(ready []int) (limit budget.USD, wait bool, short *budget.Li
 	wave, own := s.Tasks[i].Wave, s.taskBudget(i)
 	free := min(s.Ledger.Available(), s.waveLedger(wave).Available())
 	n, sum := s.fundable(ready, free)
-	busy := s.Running() > 0 || s.lightRunning
+	busy := s.Running() > 0 || s.closing.lightRunning
 	limit, short = s.share(wave, max(n, 1), own)
 	switch {
 	case short != nil:

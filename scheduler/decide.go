@@ -16,13 +16,13 @@ import (
 func decideNext(s *State, now time.Time) event.Body {
 	switch {
 	case s.Phase == Verifying && s.Stop == nil:
-		begun := s.open(criteriaKey(s.verifications)).criteria
+		begun := s.open(criteriaKey(s.closing.verifications)).criteria
 		// Do not start the remaining checks after the deadline.
 		if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil && begun != nil && len(begun.Rechecks) > 0 {
 			return event.Draining{Stop: s.limitStop(over)}
 		}
 		return nil
-	case s.Phase != Executing || s.openQuestion != nil:
+	case s.Phase != Executing || s.approvals.openQuestion != nil:
 		return nil
 	}
 	if body := decideEarlier(s, now); body != nil {
@@ -44,7 +44,7 @@ func decideNext(s *State, now time.Time) event.Body {
 		case s.Stop == nil && s.IsDone():
 			return decideCompletion(s, now)
 		}
-		if body := decideIntegration(s, true); body != nil || s.lightRunning {
+		if body := decideIntegration(s, true); body != nil || s.closing.lightRunning {
 			return body
 		}
 		return decideFinish(s)
@@ -75,7 +75,7 @@ func decideNext(s *State, now time.Time) event.Body {
 // decideDeadlock returns what follows when no task of the wave can start. A list that came with the run may wait for
 // tasks that a resume tries last.
 func decideDeadlock(s *State) event.Body {
-	if s.last != nil {
+	if s.deferral.last != nil {
 		return decideWave(s, true)
 	}
 	return event.Draining{Stop: *event.NewStop(event.RunFailed, fmt.Sprintf(
@@ -110,7 +110,7 @@ func decideStart(s *State, now time.Time) (ev event.Body, waiting bool) {
 // those that have tasks which a resume tries last.
 func decideWave(s *State, last bool) event.Body {
 	first, left, may := max(1, s.Wave), s.leftNow, s.mayStart
-	if last = last && s.last != nil; last {
+	if last = last && s.deferral.last != nil; last {
 		first, left, may = 1, s.Left, s.Selected
 	}
 	for w := first; w <= s.Waves; w++ {
@@ -224,7 +224,7 @@ func decideAttemptStart(s *State, i int, share []int) (event.Body, bool) {
 	ev := event.AttemptStarted{Task: p.ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries,
 		Iteration: s.Ledger.Iterations() + 1, Why: t.Next, Slot: s.slots.nextFree(), Cap: cap, Advised: t.Advice != nil}
 	switch err := s.admits(jobOf(ev)); {
-	case err != nil && (s.Running() > 0 || s.lightRunning):
+	case err != nil && (s.Running() > 0 || s.closing.lightRunning):
 		return nil, true
 	case err != nil:
 		return event.Draining{Stop: s.limitStop(err)}, false

@@ -300,7 +300,7 @@ func (f fate) review(_ *State, e event.ReviewStarted) func(context.Context) coun
 
 func (f fate) verify(s *State, e event.CriteriaStarted) verification {
 	d := f.of("criteria", e.Round)
-	v := Verification{Criteria: slices.Clone(s.Criteria), Cost: min(1000, e.Cap)}
+	v := Verification{Criteria: slices.Clone(s.Assessment.Criteria), Cost: min(1000, e.Cap)}
 	for i := range v.Criteria {
 		c := &v.Criteria[i]
 		c.Met, c.Round, c.Check = !d.oneIn(6), e.Round, oneOf(d, "", "bench")
@@ -556,8 +556,9 @@ func shown(t *testing.T, text string, events []event.Event) (lines []string) {
 	}
 	left, _ := s.TimeLeft(now)
 	add("run", s.Phase, s.Wave, s.CurrentWave(), s.WorkTime(now), s.WorkTime(time.Time{}), s.EndedAt().IsZero(), left,
-		s.Notional, s.Limiter, s.Integrated, s.ExitSignal, s.openBlockers)
-	add("counts", s.tallies, s.Counts, s.Failures(), s.IsDone(), s.CutShort(), len(s.Errors()), s.AllowedFailures(),
+		s.Notional, s.Limiter, s.Figures.Integrated, s.Assessment.ExitSignal, s.closing.openBlockers)
+	add("counts", s.Figures.tallies, s.Counts, s.Failures(), s.IsDone(), s.CutShort(), len(s.Errors()),
+		s.AllowedFailures(),
 		s.PrecheckRefusals())
 	cancelled := EndAfterCancel(s)
 	add("costs", s.Ledger.Spent(), s.Ledger.Reserved(), cancelled.Cost, cancelled.Iterations, s.Efforts())
@@ -631,7 +632,7 @@ func mustStartAfresh(t *testing.T, text string, events []event.Event) {
 		for id, g := range s.groups {
 			groups[id] = []any{g.tally, g.running, g.failed, g.lost, g.cost}
 		}
-		states = append(states, map[string]any{"shown": visible(s), "figures": s.figures, "streaks": s.failureStreaks,
+		states = append(states, map[string]any{"shown": visible(s), "figures": s.Figures, "streaks": s.Streaks,
 			"approvals": s.approvals, "selection": s.selection, "earlier": s.earlier, "ledger": s.Ledger,
 			"ledgers of waves": s.waveLedgers, "groups": groups, "work": s.openWork,
 			"at their caps": s.atCap, "slots": s.slots, "files": s.files.holders, "strays": s.strays, "merges": s.merges,

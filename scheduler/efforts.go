@@ -23,7 +23,7 @@ type Efforts struct {
 
 // Efforts returns the time and the money by purpose. The costs add up to those of the ledger.
 func (s *State) Efforts() Efforts {
-	e := s.efforts
+	e := s.Figures.efforts
 	if s.Origin != nil {
 		e.Planning.Cost = s.Origin.Spent
 	}

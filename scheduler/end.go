@@ -21,14 +21,14 @@ func decideRunEnd(s *State) event.RunEnded {
 		return endRun(s, s.Stop)
 	case stopOfTasks(s) != nil:
 		return endRun(s, stopOfTasks(s))
-	case s.selected != nil && s.failedSelected() == 0 && !s.IsDone():
+	case s.selection.selected != nil && s.failedSelected() == 0 && !s.IsDone():
 		return endRun(s, event.Partial(fmt.Sprintf("done as asked: %s; the rest of the plan waits",
 			textfmt.FirstOf(s.Config.Only, 5, 0))))
 	case s.Counts.Failed == 0 && s.Failures() > 0 && len(refused) > 0:
 		status, reason = event.RunBlocked, "the pre-check refused "+textfmt.Clip(strings.Join(refused, "; "), 200)
 	case s.Failures() > 0:
 		reason = fmt.Sprintf("%d failed, %d blocked by them", s.Counts.Failed, s.Counts.Blocked)
-	case s.Gate == nil || !s.Gate.Passed:
+	case s.Assessment.Gate == nil || !s.Assessment.Gate.Passed:
 		reason = refusal(s)
 	case s.delivery != nil && s.delivery.Failed:
 		status, reason = event.RunBlocked, "everything is done, but not delivered: "+s.delivery.Why
@@ -51,10 +51,10 @@ func endRun(s *State, why *event.Stop) event.RunEnded {
 
 // refusal returns the reason of a run that the gate refused.
 func refusal(s *State) string {
-	if s.Gate == nil {
+	if s.Assessment.Gate == nil {
 		return "the gate refused"
 	}
-	return "the gate refused: " + strings.Join(s.Gate.Reasons, "; ")
+	return "the gate refused: " + strings.Join(s.Assessment.Gate.Reasons, "; ")
 }
 
 // EndAfterCancel returns the end of a run that is cancelled between sessions. Attempts that were

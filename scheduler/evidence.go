@@ -13,20 +13,22 @@ import (
 // This file tells what shows each task and criterion. It is pure: it looks only at recorded facts.
 
 // TaskEvidence returns a row for each task, in plan order. Rows of tasks that are not completed mean nothing.
-func (s *State) TaskEvidence() []event.Evidence { return s.evidence(s.isReviewed())[len(s.Criteria):] }
+func (s *State) TaskEvidence() []event.Evidence {
+	return s.evidence(s.isReviewed())[len(s.Assessment.Criteria):]
+}
 
 // evidence returns a row for each criterion and then for each task, under the assumption that a thorough review of the
 // work has passed, or has not.
 func (s *State) evidence(reviewed bool) []event.Evidence {
-	rows := make([]event.Evidence, 0, len(s.Criteria)+len(s.Tasks))
-	for i := range s.Criteria {
-		rows = append(rows, s.accept(s.criterionEvidence(&s.Criteria[i], reviewed)))
+	rows := make([]event.Evidence, 0, len(s.Assessment.Criteria)+len(s.Tasks))
+	for i := range s.Assessment.Criteria {
+		rows = append(rows, s.accept(s.criterionEvidence(&s.Assessment.Criteria[i], reviewed)))
 	}
 	e := taskEvidence{s: s, reviewed: reviewed, own: map[string][]event.Evidence{}, origin: map[string]string{}}
 	for _, r := range rows {
 		e.own[r.Task] = append(e.own[r.Task], r)
 	}
-	for _, a := range s.Added {
+	for _, a := range s.Assessment.Added {
 		e.origin[a.ID] = a.Origin
 	}
 	e.edited = slices.ContainsFunc(s.Tasks, func(t Task) bool { return t.Edited })
@@ -58,8 +60,8 @@ func (s *State) isReviewed() bool {
 	if s.earlier.EarlierWork != nil && !s.ranTasks() { // nothing is new
 		return s.earlier.Review == event.ReviewThorough
 	}
-	last := s.Thorough()
-	return last != nil && last.Passed && last.Review.Nothing == "" && s.reviewedAt == s.workCount
+	last := s.Assessment.Thorough()
+	return last != nil && last.Passed && last.Review.Nothing == "" && s.closing.reviewedAt == s.closing.workCount
 }
 
 func (s *State) criterionEvidence(c *event.Criterion, reviewed bool) event.Evidence {
@@ -89,7 +91,9 @@ func (s *State) criterionEvidence(c *event.Criterion, reviewed bool) event.Evide
 }
 
 // HeldBefore reports whether a criterion that is met was met before the work too.
-func (s *State) HeldBefore(c *event.Criterion) bool { return c.Met && !c.WasUnmet && !s.unmeasured }
+func (s *State) HeldBefore(c *event.Criterion) bool {
+	return c.Met && !c.WasUnmet && !s.closing.unmeasured
+}
 
 // taskEvidence finds the evidence of tasks.
 type taskEvidence struct {
@@ -217,7 +221,7 @@ func checksKind(checks []plan.Check) (kind string) {
 
 // isReviewedLightly reports whether a light review has looked at a wave and found no blocker.
 func (s *State) isReviewedLightly(wave int) bool {
-	r := s.Light(wave)
+	r := s.Assessment.Light(wave)
 	return r != nil && r.Passed && r.Review.Nothing == ""
 }
 

@@ -20,7 +20,7 @@ func (b *fixture) meetAfter() {
 func (b *fixture) meetIf(met func() bool) {
 	b.Verify = func(s *State, e event.CriteriaStarted) verification {
 		v := Verification{Rechecks: slices.Repeat([]RecheckResult{{Passed: true}}, len(e.Rechecks))}
-		for _, k := range s.Criteria {
+		for _, k := range s.Assessment.Criteria {
 			if e.Wave == 0 && !e.Before || slices.Contains(e.Only, k.ID) {
 				k.Met, k.Check, k.Verification = met(), "x", event.ExecutionOutput
 				v.Criteria = append(v.Criteria, k)
@@ -80,8 +80,8 @@ func TestEvidenceOfAnEarlierAttempt(t *testing.T) {
 	late.Outcome, late.Surplus = runner.TimedOut, []string{"f"}
 	b.runner.results["a"] = []runner.Result{late, outcome(runner.Done)}
 	b.Review = reviewed(counsel.Review{Score: 9})
-	if end := b.run(t); end.ExitCode != 0 || b.State.Evidence[0].Basis != event.Reviewed {
-		t.Errorf("ended as %+v with %+v", end, b.State.Evidence)
+	if end := b.run(t); end.ExitCode != 0 || b.State.Assessment.Evidence[0].Basis != event.Reviewed {
+		t.Errorf("ended as %+v with %+v", end, b.State.Assessment.Evidence)
 	}
 }
 

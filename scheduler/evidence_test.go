@@ -104,7 +104,7 @@ func TestEvidence(t *testing.T) {
 			mustApply(t, s, event.RunStarted{Config: cfg})
 			criteria := func(round int, before, met bool) {
 				e := event.CriteriaEnded{Round: round}
-				for _, k := range s.Criteria {
+				for _, k := range s.Assessment.Criteria {
 					k.Met, k.Check, k.Verification = met, "x", event.ExecutionOutput
 					k.Flaky = met && strings.HasPrefix(name, "a flaky criterion")
 					if strings.Contains(name, "and rests on others") {

@@ -44,10 +44,10 @@ type Tally struct {
 func (c Tally) Unfinished() int { return c.All - c.Completed - c.Failed - c.Blocked }
 
 // Tally returns the tally of a wave, or of the whole plan for wave 0.
-func (s *State) Tally(wave int) Tally { return s.tallies[wave] }
+func (s *State) Tally(wave int) Tally { return s.Figures.tallies[wave] }
 
 // Running returns the number of running attempts and panels.
-func (s *State) Running() int { return s.tallies[0].Running }
+func (s *State) Running() int { return s.Figures.tallies[0].Running }
 
 // tally adds n tasks of a wave to the count of a status.
 func (f *figures) tally(wave int, st event.Status, n int) {
@@ -101,15 +101,15 @@ type Session struct {
 }
 
 // Sessions returns the sessions of the run, in order. A session that was cut off ends with its last event.
-func (s *State) Sessions() []Session { return slices.Clone(s.sessions) }
+func (s *State) Sessions() []Session { return slices.Clone(s.Figures.sessions) }
 
 // WorkTime returns the time of all sessions together. A session without an end on record lasts until now, which is the
 // current time if a process works on the run, or else the zero time for the last event.
 func (s *State) WorkTime(now time.Time) (sum time.Duration) {
-	if now.Before(s.lastEvent) {
-		now = s.lastEvent
+	if now.Before(s.Figures.lastEvent) {
+		now = s.Figures.lastEvent
 	}
-	for _, x := range s.sessions {
+	for _, x := range s.Figures.sessions {
 		if x.End.IsZero() {
 			x.End = now
 		}
@@ -120,10 +120,10 @@ func (s *State) WorkTime(now time.Time) (sum time.Duration) {
 
 // EndedAt returns the time of the last record of an end; zero while a session has none. A run that is cancelled or
 // rolled back between sessions ends then.
-func (s *State) EndedAt() time.Time { return s.endedAt }
+func (s *State) EndedAt() time.Time { return s.Figures.endedAt }
 
 // LastEvent returns the time of the last event.
-func (s *State) LastEvent() time.Time { return s.lastEvent }
+func (s *State) LastEvent() time.Time { return s.Figures.lastEvent }
 
 // trackSession updates the sessions. It returns the time of the event before, for events that belong to no session.
 func (f *figures) trackSession(e event.Event) (before time.Time) {
@@ -159,11 +159,11 @@ const maxErrors = 50
 
 // Errors returns the last attempts of the run that ended with an error, the oldest first. The caller must not modify
 // the slice.
-func (s *State) Errors() []FailedAttempt { return s.errors }
+func (s *State) Errors() []FailedAttempt { return s.Figures.errors }
 
 // Activities returns the work that has begun and not ended, in the order of its start. It knows no signs of life.
 func (s *State) Activities() []event.Activity {
-	out := slices.Clone(s.activities)
+	out := slices.Clone(s.Figures.activities)
 	for k := range out {
 		if i, ok := s.index[out[k].Task]; ok {
 			out[k].Subject = s.Plan.Tasks[i].ActiveTitle()

@@ -44,7 +44,7 @@ func TestFiguresOfTheNextSession(t *testing.T) {
 		at := start.Add(time.Duration(n) * time.Hour)
 		testrepo.Must(t, s.apply(event.Event{Seq: int64(n + 1), Time: at, Body: b}))
 	}
-	if s.Begun.Plan != "moved.json" || s.WorkTime(time.Time{}) != time.Hour {
-		t.Errorf("the plan is %s, and the sessions took %s", s.Begun.Plan, s.WorkTime(time.Time{}))
+	if s.Figures.Begun.Plan != "moved.json" || s.WorkTime(time.Time{}) != time.Hour {
+		t.Errorf("the plan is %s, and the sessions took %s", s.Figures.Begun.Plan, s.WorkTime(time.Time{}))
 	}
 }

@@ -18,8 +18,8 @@ import (
 
 // decideCompletion returns the next step after every task is completed, or nil to wait.
 func decideCompletion(s *State, now time.Time) event.Body {
-	if s.Gate != nil {
-		if s.lightRunning {
+	if s.Assessment.Gate != nil {
+		if s.closing.lightRunning {
 			return nil
 		}
 		return decideFinish(s)
@@ -27,10 +27,11 @@ func decideCompletion(s *State, now time.Time) event.Body {
 	if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
 		return event.Draining{Stop: s.limitStop(over)}
 	}
-	if again := dueRechecks(s); len(again) > 0 || len(s.Criteria) > 0 && s.verifiedAt != s.workCount {
+	if again := dueRechecks(s); len(again) > 0 || len(s.Assessment.Criteria) > 0 &&
+		s.closing.verifiedAt != s.closing.workCount {
 		return decideVerification(s, again)
 	}
-	if open := unmetCriteria(s); len(open) > 0 && s.remediations < s.Config.ReviewRounds {
+	if open := unmetCriteria(s); len(open) > 0 && s.closing.remediations < s.Config.ReviewRounds {
 		if body := decideCriteriaRemediation(s, open); body != nil {
 			return body
 		}
@@ -42,7 +43,7 @@ func decideCompletion(s *State, now time.Time) event.Body {
 	if body, wait := decideThoroughReview(s); body != nil || wait {
 		return body
 	}
-	if last := s.Thorough(); needsThoroughReview(s) && last != nil && !last.Passed {
+	if last := s.Assessment.Thorough(); needsThoroughReview(s) && last != nil && !last.Passed {
 		if last.Review.Error == "" {
 			return decideRemediation(s, last)
 		}
@@ -58,7 +59,7 @@ func decideCompletion(s *State, now time.Time) event.Body {
 
 // red returns the checks of completed tasks that fail on the work as it is delivered.
 func red(s *State) (against []string) {
-	for _, r := range s.Regressions {
+	for _, r := range s.Assessment.Regressions {
 		against = append(against, r.String())
 	}
 	return against
@@ -79,7 +80,8 @@ func (s *State) Uncontained() (lines []string) {
 
 // unreviewed returns the reasons why the review prevents completion.
 func unreviewed(s *State) []string {
-	if last := s.Thorough(); needsThoroughReview(s) && (last == nil || !last.Passed || s.reviewedAt != s.workCount) {
+	if last := s.Assessment.Thorough(); needsThoroughReview(s) && (last == nil || !last.Passed ||
+		s.closing.reviewedAt != s.closing.workCount) {
 		why := "it did not take place"
 		if last != nil && last.Review.Error != "" {
 			why = last.Review.Error
@@ -99,11 +101,11 @@ func (s *State) decideGate(against []string) event.Body {
 	}) {
 		g.Advice = event.AdviceUnproven
 	}
-	if len(s.Regressions) > 0 {
+	if len(s.Assessment.Regressions) > 0 {
 		g.Advice = event.AdviceRed
 	}
 	g.ExitSignal = g.Passed
-	last, earlier := s.Thorough(), s.earlier.EarlierWork != nil && !s.ranTasks()
+	last, earlier := s.Assessment.Thorough(), s.earlier.EarlierWork != nil && !s.ranTasks()
 	switch c := s.Config.Review; {
 	case earlier: // nothing is new
 		g.Review = s.earlier.Review
@@ -111,7 +113,7 @@ func (s *State) decideGate(against []string) event.Body {
 		g.Review = "thorough"
 	case c == event.ReviewThorough, c == event.ReviewAuto:
 		g.Review = "nothing to review"
-	case c == event.ReviewLight && len(s.Reviews) > 0:
+	case c == event.ReviewLight && len(s.Assessment.Reviews) > 0:
 		g.Review = event.ReviewLight
 	}
 	switch {

@@ -43,7 +43,7 @@ func TestALightReviewNeverDelaysTheNextWave(t *testing.T) {
 		got[1].Mode != counsel.Thorough {
 		t.Errorf("reviews %+v", got)
 	}
-	if !b.State.ExitSignal {
+	if !b.State.Assessment.ExitSignal {
 		t.Error("no exit signal")
 	}
 }
@@ -65,7 +65,7 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 	t.Parallel()
 	met := func(kind string, is bool) func(*State, event.CriteriaStarted) verification {
 		return func(s *State, e event.CriteriaStarted) verification {
-			out := slices.Clone(s.Criteria)
+			out := slices.Clone(s.Assessment.Criteria)
 			for i := range out {
 				out[i].Met, out[i].Verification = is, kind
 			}
@@ -106,8 +106,9 @@ func TestTheGateAsksForEvidence(t *testing.T) {
 			b.runner.results["a"] = []runner.Result{c.result}
 			b.Verify = c.verify
 			end := b.run(t)
-			if end.ExitCode != c.exit || !strings.Contains(end.Reason, c.reason) || b.State.ExitSignal != (c.exit == 0) {
-				t.Errorf("ended as %+v, exit signal %t", end, b.State.ExitSignal)
+			if end.ExitCode != c.exit || !strings.Contains(end.Reason, c.reason) ||
+				b.State.Assessment.ExitSignal != (c.exit == 0) {
+				t.Errorf("ended as %+v, exit signal %t", end, b.State.Assessment.ExitSignal)
 			}
 			if gates := of[event.GateEnded](b.journal); len(gates) != 1 || gates[0].Passed != (c.exit == 0) {
 				t.Errorf("gates %+v", gates)
@@ -124,7 +125,7 @@ func TestBlockersLeadToRemediationTasks(t *testing.T) {
 	b.runner.results["R-002"], b.runner.results["R-003"] = []runner.Result{edited("x.go")}, []runner.Result{edited("y.go")}
 	b.Review = func(s *State, _ event.ReviewStarted) func(context.Context) counsel.Review {
 		var fs []counsel.Finding
-		if len(s.Added) == 0 {
+		if len(s.Assessment.Added) == 0 {
 			fs = []counsel.Finding{
 				{ID: "F-1", Severity: counsel.Blocker, Confirmed: true, File: "x.go", Text: "wrong\x1b[31m",
 					Aspects: []string{"data"}},

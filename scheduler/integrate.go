@@ -108,7 +108,7 @@ func decideFinish(s *State) event.Body {
 	}
 	if s.Config.Isolation == event.Isolated && s.delivery == nil && s.ranTasks() {
 		if s.Stop == nil || s.Counts.Pending == 0 && !s.IsDone() {
-			return event.DeliveryStarted{Complete: s.IsDone() && s.ExitSignal}
+			return event.DeliveryStarted{Complete: s.IsDone() && s.Assessment.ExitSignal}
 		}
 	}
 	if stop := stopOfTasks(s); stop != nil && s.Stop == nil {

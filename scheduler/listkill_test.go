@@ -118,7 +118,7 @@ func TestListsKilledAnywhere(t *testing.T) {
 
 // listState returns what views show of a run with lists.
 func listState(s *State) string {
-	out := fmt.Sprintln(s.tallies, s.queue.members, s.Waves, s.Counts, s.Plan.Keys(), s.Ledger.Spent(),
+	out := fmt.Sprintln(s.Figures.tallies, s.queue.members, s.Waves, s.Counts, s.Plan.Keys(), s.Ledger.Spent(),
 		s.Ledger.Iterations())
 	for k := range s.Plan.Groups {
 		p := &s.Plan.Groups[k]

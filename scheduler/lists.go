@@ -86,20 +86,20 @@ func (s *State) applyItemsAdded(b event.ItemsAdded) {
 	s.updateGroups()
 	s.selectItems(before)
 	s.grow(before)
-	s.planWaves += s.Waves - waves
+	s.closing.planWaves += s.Waves - waves
 }
 
 // selectItems selects those of the tasks from number from on that a session needs that is limited to some tasks.
 func (s *State) selectItems(from int) {
-	if s.selected == nil {
+	if s.selection.selected == nil {
 		return
 	}
-	for i := len(s.selected); i < len(s.Plan.Tasks); i++ {
-		s.selected = append(s.selected, i < from) // a task that joined before is selected
+	for i := len(s.selection.selected); i < len(s.Plan.Tasks); i++ {
+		s.selection.selected = append(s.selection.selected, i < from) // a task that joined before is selected
 	}
 	for _, i := range s.Plan.Graph.WithBlockers(s.withGroups(s.Config.Only)...) {
 		if i >= from { // it has selected their blockers already
-			s.selected[i] = true
+			s.selection.selected[i] = true
 		}
 	}
 }
@@ -122,9 +122,9 @@ func (s *State) moveToWave(i, wave int) {
 	members := s.queue.members
 	members[t.Wave] = slices.DeleteFunc(members[t.Wave], func(member int32) bool { return int(member) == i })
 	s.hold(i, t.Status, -1)
-	s.tallies[t.Wave].All--
+	s.Figures.tallies[t.Wave].All--
 	t.Wave = wave
-	s.tallies[wave].All++
+	s.Figures.tallies[wave].All++
 	s.hold(i, t.Status, 1)
 	at, _ := slices.BinarySearch(members[wave], int32(i))
 	members[wave] = slices.Insert(members[wave], at, int32(i))

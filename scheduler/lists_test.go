@@ -84,9 +84,10 @@ func TestListOfAnOutput(t *testing.T) {
 				t.Errorf("%s: d is in wave %d", list, s.Tasks[i].Wave)
 			}
 			again := replayed(t, p, j.events)
-			if fmt.Sprint(again.tallies) != fmt.Sprint(s.tallies) || !slices.Equal(again.Plan.Keys(), s.Plan.Keys()) ||
+			if fmt.Sprint(again.Figures.tallies) != fmt.Sprint(s.Figures.tallies) || !slices.Equal(again.Plan.Keys(),
+				s.Plan.Keys()) ||
 				fmt.Sprint(again.queue.members) != fmt.Sprint(s.queue.members) {
-				t.Errorf("%s: a replay differs: %v, %v", list, again.tallies, s.tallies)
+				t.Errorf("%s: a replay differs: %v, %v", list, again.Figures.tallies, s.Figures.tallies)
 			}
 			asked := 0
 			for _, e := range j.events {
@@ -182,8 +183,8 @@ func TestOnlyGroupAfterAddedTasks(t *testing.T) {
 			t.Errorf("%s is selected: %t", id, s.Selected(i))
 		}
 	}
-	if s.held[0] != 4 {
-		t.Errorf("%d tasks are held", s.held[0])
+	if s.selection.held[0] != 4 {
+		t.Errorf("%d tasks are held", s.selection.held[0])
 	}
 }
 

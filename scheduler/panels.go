@@ -32,7 +32,7 @@ func decidePanels(s *State) (body event.Body, wait bool) {
 
 // panelWaits reports whether the panel of task i waits for money of the run or the wave that work holds.
 func (s *State) panelWaits(i int) bool {
-	if !s.Config.Counsel || s.Running() == 0 && !s.lightRunning {
+	if !s.Config.Counsel || s.Running() == 0 && !s.closing.lightRunning {
 		return false
 	}
 	for _, l := range []*budget.Ledger{&s.Ledger, s.waveLedger(s.Tasks[i].Wave)} {

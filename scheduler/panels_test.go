@@ -132,12 +132,12 @@ func TestWorkWaitsForTheMoneyOfALightReview(t *testing.T) {
 				}
 			}
 			s.purse(job{}).commit("spent", 1099*budget.Dollar/200, 0, false)
-			s.lightRunning = true
+			s.closing.lightRunning = true
 			if body := decideNext(s, epoch); body != nil {
 				t.Errorf("%s: %#v while the review runs", name, body)
 			}
 			s.purse(review).commit(review.key, 0, 0, false)
-			s.lightRunning = false
+			s.closing.lightRunning = false
 			switch body := decideNext(s, epoch).(type) {
 			case event.CounselStarted, event.PrecheckStarted:
 			default:

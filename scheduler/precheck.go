@@ -41,7 +41,7 @@ func decidePrecheck(s *State) (body event.Body, wait bool) {
 		id := s.Plan.Tasks[i].ID
 		limit, err := s.jobCap(precheckKey(id, t.Prechecks+1), panelCap)
 		switch {
-		case err != nil && (s.Running() > 0 || s.lightRunning):
+		case err != nil && (s.Running() > 0 || s.closing.lightRunning):
 			return nil, true
 		case err != nil:
 			return event.Draining{Stop: s.limitStop(err)}, false

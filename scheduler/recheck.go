@@ -60,7 +60,7 @@ func checkKeyOf(t *plan.Task, c plan.Check) checkKey {
 // changed files. A check that passed after the last change is not due, nor is an equal check. A
 // check that was last found broken is always due.
 func dueRechecks(s *State) []event.Recheck {
-	if s.recheckedAt == s.changeCount {
+	if s.closing.recheckedAt == s.closing.changeCount {
 		return nil
 	}
 	var due []event.Recheck
@@ -72,10 +72,10 @@ func dueRechecks(s *State) []event.Recheck {
 			i, _ := s.Index(id)
 			shown = max(shown, s.Tasks[i].PassedAt)
 		}
-		broken := slices.ContainsFunc(s.Regressions, func(g event.Regression) bool {
+		broken := slices.ContainsFunc(s.Assessment.Regressions, func(g event.Regression) bool {
 			return g.N == r.N && g.Tasks[0] == r.Tasks[0]
 		})
-		if shown < s.changeCount || broken {
+		if shown < s.closing.changeCount || broken {
 			due = append(due, r)
 		}
 	}
@@ -161,7 +161,7 @@ func findSuspects(s *State, r *event.Regression) {
 			shown = max(shown, s.Tasks[i].PassedAt)
 		}
 	}
-	r.Since, r.EarlierSession = []string{}, shown < s.sessionChange
+	r.Since, r.EarlierSession = []string{}, shown < s.closing.sessionChange
 	for i := range s.Tasks {
 		switch {
 		case s.Tasks[i].ChangedAt <= shown:
@@ -191,10 +191,10 @@ func failsChecks(r *runner.Result) bool {
 // markChanged records the end of an attempt at a task in a shared directory. The attempt may have changed files until
 // its end, and its checks hold from their beginning on, or after its end if no other attempt worked beside them.
 func (s *State) markChanged(t *Task, to event.Status) {
-	t.ChangedAt = s.changeCount
+	t.ChangedAt = s.closing.changeCount
 	switch passed := t.checksPassed(); {
 	case passed && to == event.Completed:
-		t.PassedAt = s.changeCount
+		t.PassedAt = s.closing.changeCount
 	case passed && to == event.Verified:
 		t.PassedAt = t.checksFrom
 	}
@@ -206,19 +206,19 @@ func (s *State) markIntegrated(b event.IntegrationEnded) {
 	if len(b.Completed) == 0 {
 		return
 	}
-	s.changeCount++
+	s.closing.changeCount++
 	for _, id := range b.Completed {
 		if i, ok := s.Index(id); ok && s.Tasks[i].Status == event.Completed {
 			t := &s.Tasks[i]
-			t.ChangedAt, t.IntegratedWave = s.changeCount, b.Wave
+			t.ChangedAt, t.IntegratedWave = s.closing.changeCount, b.Wave
 			if t.checksPassed() {
-				t.PassedAt = s.changeCount - 1
+				t.PassedAt = s.closing.changeCount - 1
 			}
 		}
 	}
 	for i := range s.Tasks {
 		if t := &s.Tasks[i]; b.Note == "" && t.Status == event.Completed && t.IntegratedWave == b.Wave && t.PassedAt > 0 {
-			t.PassedAt = s.changeCount
+			t.PassedAt = s.closing.changeCount
 		}
 	}
 }

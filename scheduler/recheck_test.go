@@ -30,7 +30,7 @@ func resultWithChecks(n int) runner.Result {
 
 // answer returns the answer to a verification: the checks in fails, named by task and number, fail now.
 func answer(s *State, e event.CriteriaStarted, fails ...string) Verification {
-	v := Verification{Criteria: slices.Clone(s.Criteria)}
+	v := Verification{Criteria: slices.Clone(s.Assessment.Criteria)}
 	for i := range v.Criteria {
 		v.Criteria[i].Met, v.Criteria[i].Verification = !e.Before, event.ExecutionOutput
 	}
@@ -112,14 +112,14 @@ func TestRechecksAfterLaterWork(t *testing.T) {
 				b.runner.results[id] = append(b.runner.results[id], resultWithChecks(c.done[id]))
 			}
 			b.Verify = verifyFailing(c.fails...)
-			if end := b.run(t); (end.ExitCode == 0) != (c.said == nil) || b.State.ExitSignal != (c.said == nil) {
+			if end := b.run(t); (end.ExitCode == 0) != (c.said == nil) || b.State.Assessment.ExitSignal != (c.said == nil) {
 				t.Fatalf("ended as %+v", end)
 			}
 			if got := regressionTexts(b.journal); !slices.Equal(got, c.want) {
 				t.Errorf("made again %q, want %q", got, c.want)
 			}
 			var said []string
-			for _, r := range b.State.Regressions {
+			for _, r := range b.State.Assessment.Regressions {
 				said = append(said, r.String())
 			}
 			if !slices.Equal(said, c.said) {
@@ -163,8 +163,8 @@ func TestABrokenCheckIsRecheckedAgain(t *testing.T) {
 	if got, want := regressionTexts(b.journal), []string{"a/1", "a+R-001/1 b/1"}; !slices.Equal(got, want) {
 		t.Errorf("made again %q, want %q", got, want)
 	}
-	if len(b.State.Regressions) > 0 {
-		t.Errorf("still broken: %+v", b.State.Regressions)
+	if len(b.State.Assessment.Regressions) > 0 {
+		t.Errorf("still broken: %+v", b.State.Assessment.Regressions)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestASignalSkipsTheRemainingRechecks(t *testing.T) {
 		if got, want := regressionTexts(again.journal), []string{"a/1 a/2", "a/1 a/2 b/1"}; !slices.Equal(got, want) {
 			t.Errorf("made again %q, want %q", got, want)
 		}
-		if r := again.State.Regressions; len(r) != 1 || !r[0].EarlierSession {
+		if r := again.State.Assessment.Regressions; len(r) != 1 || !r[0].EarlierSession {
 			t.Errorf("broken: %+v", r)
 		}
 	})

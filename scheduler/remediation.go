@@ -67,7 +67,7 @@ func checkJSONOf(c plan.Check) checkJSON {
 
 // decideCriteriaRemediation returns the event that adds a task for each unmet criterion.
 func decideCriteriaRemediation(s *State, open []event.Criterion) event.Body {
-	ev := event.TasksAdded{Wave: s.Waves + 1, Origin: "criteria", Round: s.remediations + 1}
+	ev := event.TasksAdded{Wave: s.Waves + 1, Origin: "criteria", Round: s.closing.remediations + 1}
 	free := freeIDs(s)
 	for _, c := range open {
 		m := remediationTask{ID: free(), Subject: "Make true: " + textfmt.Clip(c.Text, 120),
@@ -95,7 +95,7 @@ func decideFindingRemediation(s *State, last *event.ReviewEnded) event.Body {
 	for _, f := range last.Review.Blockers() {
 		what := fmt.Sprintf("review %d, %s", last.N, f.ID)
 		if f.Resolution == "skipped" || f.Resolution == counsel.Unchanged ||
-			slices.ContainsFunc(s.Added, func(a event.Added) bool { return a.For == what }) {
+			slices.ContainsFunc(s.Assessment.Added, func(a event.Added) bool { return a.For == what }) {
 			continue
 		}
 		m := remediationTask{ID: free(), Subject: "Mend: " + textfmt.Clip(f.Text, 120), Aspects: f.Aspects,
@@ -114,12 +114,12 @@ func decideFindingRemediation(s *State, last *event.ReviewEnded) event.Body {
 
 // repairsBlocker reports whether a task repairs a blocker of a review.
 func (s *State) repairsBlocker(id string) bool {
-	return slices.ContainsFunc(s.Added, func(a event.Added) bool { return a.ID == id && a.Origin == "review" })
+	return slices.ContainsFunc(s.Assessment.Added, func(a event.Added) bool { return a.ID == id && a.Origin == "review" })
 }
 
 // failedRepairs returns the tasks that failed to repair a blocker.
 func (s *State) failedRepairs() (ids []string) {
-	for _, a := range s.Added {
+	for _, a := range s.Assessment.Added {
 		if i, ok := s.Index(a.ID); ok && a.Origin == "review" && s.isFailed(i) {
 			ids = append(ids, a.ID)
 		}
@@ -222,7 +222,7 @@ func checksOfFile(s *State, file string) []checkJSON {
 
 // freeIDs returns a function that returns and so on, without ids that are taken.
 func freeIDs(s *State) func() string {
-	n := len(s.Added)
+	n := len(s.Assessment.Added)
 	return func() string {
 		for {
 			n++

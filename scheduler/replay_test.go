@@ -80,7 +80,7 @@ func (d randomRunner) review(_ *State, e event.ReviewStarted) func(context.Conte
 func (d randomRunner) verify(
 	s *State, e event.CriteriaStarted,
 ) verification {
-	list := slices.Clone(s.Criteria)
+	list := slices.Clone(s.Assessment.Criteria)
 	for i := range list {
 		n := uint64(chance(fmt.Sprint(d.seed), list[i].ID, e.Round) * 1e9)
 		list[i].Met, list[i].Round = n%3 > 0, e.Round
@@ -262,9 +262,10 @@ func TestAnyRunEndsWithinItsLimits(t *testing.T) {
 		if mustAddUp(t, s, events); s.Ledger.Spent() != end.Cost {
 			t.Fatalf("the ledger says %s, the end %s", s.Ledger.Spent(), end.Cost)
 		}
-		if done := counts.Completed == len(s.Tasks) && s.Gate != nil && s.Gate.Passed; end.Status == "complete" != done ||
-			s.ExitSignal != done {
-			t.Fatalf("%s with %+v, exit signal %t", end.Status, counts, s.ExitSignal)
+		if done := counts.Completed == len(s.Tasks) && s.Assessment.Gate != nil &&
+			s.Assessment.Gate.Passed; end.Status == "complete" != done ||
+			s.Assessment.ExitSignal != done {
+			t.Fatalf("%s with %+v, exit signal %t", end.Status, counts, s.Assessment.ExitSignal)
 		}
 		if end.Status == "complete" {
 			checkInvariants(t, s, c)
@@ -295,7 +296,7 @@ func visible(s *State) any {
 		tasks[i].Started, tasks[i].NotBefore = tasks[i].Started.UTC().Round(0), tasks[i].NotBefore.UTC().Round(0)
 		tasks[i].Advice = nil
 	}
-	said, how := s.Assessment, s.completion
+	said, how := s.Assessment, s.closing
 	said.Reviews = slices.Clone(said.Reviews)
 	return shot{tasks, said, how, len(s.Plan.Tasks), s.Counts, s.Ledger.Spent(), s.Ledger.Iterations(), s.Wave, s.Seq}
 }
@@ -333,14 +334,14 @@ func mustAddUp(t rapid.TB, s *State, events []event.Event) {
 
 // checkInvariants checks that a completed run has evidence.
 func checkInvariants(t *rapid.T, s *State, c event.Config) {
-	for _, k := range s.Criteria {
+	for _, k := range s.Assessment.Criteria {
 		if !k.Proven() && !(c.AcceptAssumptions && k.Verification == event.Assumption) {
 			t.Fatalf("complete with criterion %+v", k)
 		}
 	}
 	if c.Review == event.ReviewThorough || c.Review == event.ReviewAuto {
-		if last := s.Thorough(); last == nil || !last.Passed || len(last.Review.Blockers()) > 0 ||
-			s.reviewedAt != s.workCount {
+		if last := s.Assessment.Thorough(); last == nil || !last.Passed || len(last.Review.Blockers()) > 0 ||
+			s.closing.reviewedAt != s.closing.workCount {
 			t.Fatalf("complete with review %+v", last)
 		}
 	}

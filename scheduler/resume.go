@@ -21,12 +21,12 @@ type deferral struct {
 func (d *deferral) isDeferred(i int) bool { return i < len(d.last) && d.last[i] }
 
 // leftNow returns the number of tasks of a wave that the session has still to settle, without those that it tries last.
-func (s *State) leftNow(wave int) int { return s.Left(wave) - s.waiting[wave] }
+func (s *State) leftNow(wave int) int { return s.Left(wave) - s.deferral.waiting[wave] }
 
 // deferStuck defers the tasks that failed in an earlier session, unless the session is limited to named ones.
 func (s *State) deferStuck() {
 	s.deferral = deferral{}
-	if s.selected != nil {
+	if s.selection.selected != nil {
 		return
 	}
 	last, some := make([]bool, len(s.Tasks)), false
@@ -55,7 +55,7 @@ func (t *Task) hasFailed() bool {
 
 // endDeferral lets the deferred tasks start.
 func (s *State) endDeferral() {
-	was := s.last
+	was := s.deferral.last
 	s.deferral = deferral{}
 	clear(s.queue.finishedFront)
 	for i := range was {
@@ -74,7 +74,7 @@ func (s *State) endDeferral() {
 // pre-check.
 func (s *State) retriedTasks(c event.Config) []string {
 	chosen, out := s.selectionOf(c.Only), []string{}
-	again := func(i int) bool { return chosen.selected != nil && chosen.Selected(i) || s.canGoOn(i, c) }
+	again := func(i int) bool { return chosen.selected != nil && chosen.has(i) || s.canGoOn(i, c) }
 	for i := range s.Tasks {
 		cause, blocked := s.Index(s.Tasks[i].RootCause)
 		if s.isFailed(i) && (again(i) || blocked && again(cause)) {
@@ -122,7 +122,7 @@ func (s *State) reopen(b event.RunResumed) {
 			continue
 		}
 		t := &s.Tasks[i]
-		if s.selected != nil || !t.outOfRetries { // else it has only the retries of a higher limit
+		if s.selection.selected != nil || !t.outOfRetries { // else it has only the retries of a higher limit
 			t.Tries = 0
 		}
 		t.SameError, t.FreeRetries, t.RootCause = 0, 0, ""

@@ -237,7 +237,7 @@ func checkResume(t *rapid.T, s *State, events []event.Event) {
 			t.Fatal(err)
 		}
 		if _, ok := e.Body.(event.RunResumed); ok {
-			late = slices.Clone(s.last)
+			late = slices.Clone(s.deferral.last)
 			late = append(late, make([]bool, len(s.Tasks)-len(late))...)
 		}
 	}

@@ -26,13 +26,13 @@ const maxUnanswered = 2
 // decideLightReview returns the light review that is due, or nil. It needs no slot and only money that attempts
 // do not need, so it never delays the next wave.
 func decideLightReview(s *State, now time.Time) event.Body {
-	if c := s.Config.Review; c != event.ReviewLight && c != event.ReviewAuto || s.lightRunning ||
-		len(s.dueLightReviews) == 0 || s.Stop != nil || now.Before(s.PauseUntil) {
+	if c := s.Config.Review; c != event.ReviewLight && c != event.ReviewAuto || s.closing.lightRunning ||
+		len(s.closing.dueLightReviews) == 0 || s.Stop != nil || now.Before(s.PauseUntil) {
 		return nil
 	}
-	for _, w := range s.dueLightReviews {
-		if s.isLightReviewed(w) || s.Left(w) > 0 ||
-			s.Config.Review == event.ReviewAuto && (w >= s.planWaves || s.lightReviewed[w] > 0) {
+	for _, w := range s.closing.dueLightReviews {
+		if s.closing.isLightReviewed(w) || s.Left(w) > 0 ||
+			s.Config.Review == event.ReviewAuto && (w >= s.closing.planWaves || s.closing.lightReviewed[w] > 0) {
 			continue // the thorough review covers the last wave and the later work
 		}
 		limit, ok := lightCap, true
@@ -40,7 +40,7 @@ func decideLightReview(s *State, now time.Time) event.Body {
 			limit = min(limit, s.Ledger.Available()/10)
 			ok = limit >= budget.MinReservation
 		}
-		ev := event.ReviewStarted{N: s.reviews + 1, Mode: counsel.Light, Wave: w, Cap: limit}
+		ev := event.ReviewStarted{N: s.closing.reviews + 1, Mode: counsel.Light, Wave: w, Cap: limit}
 		if !ok || s.admits(jobOf(ev)) != nil {
 			return event.ReviewSkipped{Mode: counsel.Light, Wave: w, Reason: "no money to spare"}
 		}
@@ -52,32 +52,34 @@ func decideLightReview(s *State, now time.Time) event.Body {
 // needsThoroughReview reports whether the run gets a thorough review: only if agents did work.
 func needsThoroughReview(s *State) bool {
 	c := s.Config.Review
-	return (c == event.ReviewThorough || c == event.ReviewAuto) && s.agentTasks > 0
+	return (c == event.ReviewThorough || c == event.ReviewAuto) && s.closing.agentTasks > 0
 }
 
 // decideThoroughReview returns the thorough review that is due. wait reports whether it must wait.
 func decideThoroughReview(s *State) (body event.Body, wait bool) {
-	last := s.Thorough()
+	last := s.Assessment.Thorough()
 	// Blockers of an earlier session that it left as they were may be mended by now; those that it could not act on are
 	// acted on now.
-	again := last != nil && !last.Passed && s.reviewRounds == 0 && !s.openBlockers
+	again := last != nil && !last.Passed && s.closing.reviewRounds == 0 && !s.closing.openBlockers
 	switch {
-	case !needsThoroughReview(s) || s.reviewedAt == s.workCount && !again || s.unansweredReviews >= maxUnanswered:
+	case !needsThoroughReview(s) || s.closing.reviewedAt == s.closing.workCount && !again ||
+		s.closing.unansweredReviews >= maxUnanswered:
 		return nil, false
-	case s.lightRunning:
+	case s.closing.lightRunning:
 		return nil, true // the light review's blockers are candidates
 	}
-	limit, err := s.jobCap(reviewKey(s.reviews+1), thoroughCap)
+	limit, err := s.jobCap(reviewKey(s.closing.reviews+1), thoroughCap)
 	if err != nil {
 		return decideLimitPause(s, "the thorough review", err), false
 	}
-	return event.ReviewStarted{N: s.reviews + 1, Mode: counsel.Thorough, Round: s.reviewRounds + 1, Cap: limit}, false
+	return event.ReviewStarted{N: s.closing.reviews + 1, Mode: counsel.Thorough, Round: s.closing.reviewRounds + 1,
+		Cap: limit}, false
 }
 
 // decideRemediation returns the event after a thorough review with blockers: tasks that repair them, or a
 // pause if the rounds are used up or the user skipped all blockers.
 func decideRemediation(s *State, last *event.ReviewEnded) event.Body {
-	if s.reviewRounds < s.Config.ReviewRounds {
+	if s.closing.reviewRounds < s.Config.ReviewRounds {
 		if body := decideFindingRemediation(s, last); body != nil {
 			return body
 		}

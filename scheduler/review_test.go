@@ -90,7 +90,7 @@ func TestARepairWithoutAChange(t *testing.T) {
 		}
 		var open []counsel.Finding
 		b.Review = func(s *State, _ event.ReviewStarted) func(context.Context) counsel.Review {
-			open = s.OpenBlockers()
+			open = s.Assessment.OpenBlockers()
 			return func(context.Context) counsel.Review {
 				return counsel.Review{Findings: []counsel.Finding{session.found}}
 			}
@@ -109,7 +109,7 @@ func TestARepairWithoutAChange(t *testing.T) {
 		if end.Status == event.RunPaused && (end.ExitCode != 4 || !strings.Contains(end.Reason, "1 blockers remain")) {
 			t.Errorf("session %d: %+v", k, end)
 		}
-		if g := b.State.Gate; g != nil && !slices.ContainsFunc(g.Reasons, func(r string) bool {
+		if g := b.State.Assessment.Gate; g != nil && !slices.ContainsFunc(g.Reasons, func(r string) bool {
 			return strings.Contains(r, "R-001")
 		}) {
 			t.Errorf("the gate does not name the failed repair: %+v", g)
@@ -127,7 +127,7 @@ func TestLightReviewsOfAddedTasks(t *testing.T) {
 		b := newFixture(t, mustPlan(t, text), cfg)
 		b.Review = reviewed(counsel.Review{Score: 9})
 		b.Verify = func(s *State, _ event.CriteriaStarted) verification {
-			v := Verification{Criteria: slices.Clone(s.Criteria)}
+			v := Verification{Criteria: slices.Clone(s.Assessment.Criteria)}
 			for i := range v.Criteria {
 				v.Criteria[i].Met, v.Criteria[i].Verification = len(s.Plan.Tasks) > 1, event.ExecutionOutput
 			}

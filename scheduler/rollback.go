@@ -10,11 +10,11 @@ import (
 // applyRolledBack undoes completions; no other code does. Attempts that are still open stay open: the
 // next session settles them.
 func (s *State) applyRolledBack(b event.RolledBack) {
-	s.ExitSignal, s.Gate, s.Evidence = false, nil, nil
-	s.verifiedAt, s.reviewedAt, s.Regressions = -1, -1, nil
-	s.openBlockers = false
-	for i := range s.Criteria {
-		c := &s.Criteria[i]
+	s.Assessment.ExitSignal, s.Assessment.Gate, s.Assessment.Evidence = false, nil, nil
+	s.closing.verifiedAt, s.closing.reviewedAt, s.Assessment.Regressions = -1, -1, nil
+	s.closing.openBlockers = false
+	for i := range s.Assessment.Criteria {
+		c := &s.Assessment.Criteria[i]
 		*c = event.Criterion{ID: c.ID, Task: c.Task, Text: c.Text, Verification: event.Assumption,
 			WasUnmet: c.WasUnmet || c.Check != "" && !c.Met}
 	}

@@ -23,9 +23,10 @@ func TestRolledBack(t *testing.T) {
 	s.EndRun("complete", 0, "", "")
 	s.Apply(event.RolledBack{What: "wave-2", Tasks: []string{"2", "3"}, From: "c", Undo: "u"})
 	s.Apply(scheduler.EndAfterRollback(s.S, "wave-2"))
-	if c := s.S.Counts; c.Completed != 2 || c.Pending != 2 || s.S.ExitSignal || s.S.Ended.Status == "complete" ||
+	if c := s.S.Counts; c.Completed != 2 || c.Pending != 2 || s.S.Assessment.ExitSignal ||
+		s.S.Ended.Status == "complete" ||
 		s.S.Ended.Resume == "" {
-		t.Errorf("counts %+v, exit signal %t, ended %+v", c, s.S.ExitSignal, s.S.Ended)
+		t.Errorf("counts %+v, exit signal %t, ended %+v", c, s.S.Assessment.ExitSignal, s.S.Ended)
 	}
 	s.Apply(event.RunResumed{Config: reporttest.Config(), Plan: "plan.json", Digest: "d", Tasks: 4,
 		Waves: 3}).StartWave(2)

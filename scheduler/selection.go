@@ -33,10 +33,12 @@ func (s *State) selectionOf(ids []string) selection {
 
 // Selected reports whether the session may start task i: if it is limited to some tasks, only those and their
 // blockers.
-func (c selection) Selected(i int) bool { return i >= len(c.selected) || c.selected[i] }
+func (s *State) Selected(i int) bool { return s.selection.has(i) }
+
+func (c selection) has(i int) bool { return i >= len(c.selected) || c.selected[i] }
 
 // mayStart reports whether the session may start task i now.
-func (s *State) mayStart(i int) bool { return s.Selected(i) && !s.isDeferred(i) }
+func (s *State) mayStart(i int) bool { return s.Selected(i) && !s.deferral.isDeferred(i) }
 
 // hold adds n to the held tasks, or to the deferred ones that wait, if a task with this status is one.
 func (s *State) hold(i int, st event.Status, n int) {
@@ -44,17 +46,17 @@ func (s *State) hold(i int, st event.Status, n int) {
 		return
 	}
 	if !s.Selected(i) {
-		s.held[0] += n
-		s.held[s.Tasks[i].Wave] += n
+		s.selection.held[0] += n
+		s.selection.held[s.Tasks[i].Wave] += n
 	}
-	if s.isDeferred(i) {
-		s.waiting[0] += n
-		s.waiting[s.Tasks[i].Wave] += n
+	if s.deferral.isDeferred(i) {
+		s.deferral.waiting[0] += n
+		s.deferral.waiting[s.Tasks[i].Wave] += n
 	}
 }
 
 // Left returns the number of tasks of a wave that the session has still to settle, or of the whole plan for wave 0.
-func (s *State) Left(wave int) int { return s.Tally(wave).Unfinished() - s.held[wave] }
+func (s *State) Left(wave int) int { return s.Tally(wave).Unfinished() - s.selection.held[wave] }
 
 // failedSelected returns the number of selected tasks that failed or are blocked.
 func (s *State) failedSelected() (n int) {

@@ -121,14 +121,14 @@ func TestOnlyProperty(t *testing.T) {
 				rt.Fatalf("%v did not start, asked for %v", want, ids)
 			}
 			completed := len(slices.DeleteFunc(slices.Clone(done), func(is bool) bool { return !is }))
-			if completed < n && (end.Status != event.RunPaused || end.Resume == "" || b.State.ExitSignal) ||
+			if completed < n && (end.Status != event.RunPaused || end.Resume == "" || b.State.Assessment.ExitSignal) ||
 				end.ExitCode != event.ExitComplete || end.Tasks != (event.Counts{Completed: completed, Pending: n - completed}) {
 				rt.Fatalf("asked for %v, ended as %+v", ids, end)
 			}
 			events = b.journal.events
 			replayed := replayed(rt, p, events)
-			if !reflect.DeepEqual(replayed.held, b.State.held) {
-				rt.Fatalf("a replay holds %v, the session held %v", replayed.held, b.State.held)
+			if !reflect.DeepEqual(replayed.selection.held, b.State.selection.held) {
+				rt.Fatalf("a replay holds %v, the session held %v", replayed.selection.held, b.State.selection.held)
 			}
 		}
 		for range rapid.IntRange(1, 3).Draw(rt, "sessions") {

@@ -48,7 +48,7 @@ func (r *running) startSharedIntegration(b event.IntegrationStarted) {
 		return Verification{Rechecks: slices.Repeat([]RecheckResult{{Passed: true}}, len(checks))}, nil
 	}
 	if r.Verify != nil {
-		work = r.Verify(r.s, event.CriteriaStarted{Round: r.s.verifications + 1, Wave: b.Wave, Rechecks: checks})
+		work = r.Verify(r.s, event.CriteriaStarted{Round: r.s.closing.verifications + 1, Wave: b.Wave, Rechecks: checks})
 	}
 	var v Verification
 	var err error
@@ -122,7 +122,7 @@ func (s *State) changedAt(task string) int {
 func (s *State) markCheckedTogether(b event.IntegrationEnded) {
 	for _, id := range b.Completed {
 		if i, ok := s.Index(id); ok && s.Tasks[i].checksPassed() {
-			s.Tasks[i].PassedAt = s.changeCount
+			s.Tasks[i].PassedAt = s.closing.changeCount
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (w *sharedWorld) verify(
 		if w.edits != edits {
 			w.faults = append(w.faults, "an agent edited while checks were repeated")
 		}
-		return Verification{Rechecks: checks, Criteria: s.Criteria}, nil
+		return Verification{Rechecks: checks, Criteria: s.Assessment.Criteria}, nil
 	}
 }
 

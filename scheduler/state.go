@@ -103,7 +103,7 @@ type State struct {
 	// Notional means that attempts use a subscription, which is not billed their cost.
 	Notional bool
 	warned   [3]string // the first warnings about attempts: their Priced is "table", it is "guess", and Held
-	failureStreaks
+	Streaks  failureStreaks
 
 	SessionStart time.Time   // of this session of the run
 	nonce        string      // of this session; "" in a run's first session, whose run id is random
@@ -117,14 +117,14 @@ type State struct {
 	Limiter      Limiter       // adaptive limit of concurrent attempts
 	checking     int           // number of running attempts whose turn has ended
 
-	Assessment
-	approvals
-	selection
-	deferral
+	Assessment Assessment
+	approvals  approvals
+	selection  selection
+	deferral   deferral
 
-	earlier    earlierWork
-	filePlan   *plan.Plan // the plan of the file; Plan may have grown since
-	completion            // progress of verification and review
+	earlier  earlierWork
+	filePlan *plan.Plan // the plan of the file; Plan may have grown since
+	closing  completion // progress of verification and review
 
 	irreversibleTasks []int32              // tasks of reversibility 1
 	delivery          *event.DeliveryEnded // of this session; nil before
@@ -142,7 +142,7 @@ type State struct {
 	openWork  map[string]*openJob      // by their ledger key
 	atCap     map[string]cappedAttempt // attempts on workers whose costs are unknown, by their ledger key
 	Counts    event.Counts
-	figures
+	Figures   figures
 }
 
 // Output returns the structured result of task i, or nil if its work does not stand, or has none.

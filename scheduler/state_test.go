@@ -188,7 +188,7 @@ func TestEndsBetweenSessions(t *testing.T) {
 	if e := EndAfterVerify(s); e.Status != event.RunFailed || e.Reason != "the gate refused" {
 		t.Errorf("without a gate: %+v", e)
 	}
-	s.Gate = &event.GateEnded{Review: event.ReviewThorough, Reasons: []string{"x", "y"}}
+	s.Assessment.Gate = &event.GateEnded{Review: event.ReviewThorough, Reasons: []string{"x", "y"}}
 	if g := EndGateAfterVerify(s, []string{"a"}); g.Review != event.ReviewThorough {
 		t.Errorf("after a thorough review: %+v", g)
 	}
@@ -207,10 +207,10 @@ func TestOnFindings(t *testing.T) {
 		ev.Tasks[0].For != "the tests" {
 		t.Fatalf("%+v, %v", ev, err)
 	}
-	s.ExitSignal, s.Gate, s.Evidence = true, &event.GateEnded{}, []event.Evidence{{}}
+	s.Assessment.ExitSignal, s.Assessment.Gate, s.Assessment.Evidence = true, &event.GateEnded{}, []event.Evidence{{}}
 	mustApply(t, s, ev)
-	if s.ExitSignal || s.Gate != nil || s.Evidence != nil {
-		t.Errorf("the gate stands: %v, %+v, %+v", s.ExitSignal, s.Gate, s.Evidence)
+	if s.Assessment.ExitSignal || s.Assessment.Gate != nil || s.Assessment.Evidence != nil {
+		t.Errorf("the gate stands: %v, %+v, %+v", s.Assessment.ExitSignal, s.Assessment.Gate, s.Assessment.Evidence)
 	}
 	added := s.Plan.Tasks[len(s.Tasks)-1]
 	if len(s.Tasks) != 2 || s.Waves != 2 || added.ID != ev.Tasks[0].ID || len(added.Subject) > 150 ||
@@ -246,11 +246,12 @@ func TestUnverifiable(t *testing.T) {
 	t.Parallel()
 	for what, criteria := range map[string][]event.Criterion{"the tasks' checks": nil, "the criteria": {{ID: "C-1"}}} {
 		s := NewState(mustPlan(t, planText(task("A"))))
-		s.failedVerifications, s.verificationError, s.Criteria = maxUnanswered-1, "no shell", criteria
+		s.closing.failedVerifications, s.closing.verificationError, s.Assessment.Criteria = maxUnanswered-1, "no shell",
+			criteria
 		if d, stops := decideVerification(s, nil).(event.Draining); stops {
-			t.Errorf("%s: stopped after %d failures: %+v", what, s.failedVerifications, d)
+			t.Errorf("%s: stopped after %d failures: %+v", what, s.closing.failedVerifications, d)
 		}
-		s.failedVerifications++
+		s.closing.failedVerifications++
 		d, _ := decideVerification(s, nil).(event.Draining)
 		if d.Stop.Status != event.RunBlocked || d.Stop.Reason != what+" could not be verified: no shell" {
 			t.Errorf("%s: %+v", what, d)
@@ -482,7 +483,7 @@ func TestSuspects(t *testing.T) {
 		change  int
 		earlier bool
 	}{{3, true}, {2, false}} {
-		s.sessionChange = c.change
+		s.closing.sessionChange = c.change
 		r := event.Regression{Tasks: []string{"t1", "t0", "gone"}}
 		findSuspects(s, &r)
 		if len(r.Since) != 20 || r.Since[0] != "t2" || r.Since[19] != "t21" || r.More != 2 || r.EarlierSession != c.earlier {
@@ -792,14 +793,14 @@ func TestResumeForgetsFailures(t *testing.T) {
 func TestCriteriaAfterARollback(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"))))
-	s.Criteria = []event.Criterion{{ID: "C-1", Check: "x", Met: true}, {ID: "C-2", Check: "x"}, {ID: "C-3"},
+	s.Assessment.Criteria = []event.Criterion{{ID: "C-1", Check: "x", Met: true}, {ID: "C-2", Check: "x"}, {ID: "C-3"},
 		{ID: "C-4", Check: "x", Met: true, WasUnmet: true}}
 	m := simulation{s: s}
 	if err := m.apply(event.RolledBack{}); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []bool{false, true, false, true} {
-		if c := s.Criteria[i]; c.WasUnmet != want || c.Met || c.Check != "" {
+		if c := s.Assessment.Criteria[i]; c.WasUnmet != want || c.Met || c.Check != "" {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -847,10 +848,11 @@ func TestEarlierWorkWithoutItsChecks(t *testing.T) {
 		t.Fatalf("%+v", e.UpToDate)
 	}
 	mustApply(t, s, b, e)
-	if s.earlier.undecided != 1 || s.failedVerifications != 1 || s.verificationError != "some checks were not made" ||
+	if s.earlier.undecided != 1 || s.closing.failedVerifications != 1 ||
+		s.closing.verificationError != "some checks were not made" ||
 		!s.Tasks[0].UpToDate() || s.Tasks[1].Earlier != nil || !s.Tasks[2].undecided() {
-		t.Errorf("%d undecided after %d failures (%s): %+v", s.earlier.undecided, s.failedVerifications,
-			s.verificationError, s.Tasks)
+		t.Errorf("%d undecided after %d failures (%s): %+v", s.earlier.undecided, s.closing.failedVerifications,
+			s.closing.verificationError, s.Tasks)
 	}
 }
 

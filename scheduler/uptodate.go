@@ -80,10 +80,10 @@ func decideEarlier(s *State, now time.Time) event.Body {
 	if over := s.Ledger.OverWall(now.Sub(s.SessionStart)); over != nil {
 		return event.Draining{Stop: s.limitStop(over)}
 	}
-	if s.failedVerifications >= maxUnanswered {
+	if s.closing.failedVerifications >= maxUnanswered {
 		return decideUnverifiable(s, "the tasks that an earlier run completed")
 	}
-	ev := event.CriteriaStarted{Round: s.verifications + 1,
+	ev := event.CriteriaStarted{Round: s.closing.verifications + 1,
 		Rechecks: taskChecks(s, func(i int) bool { return s.Tasks[i].undecided() })}
 	for i := range s.Tasks {
 		if s.Tasks[i].undecided() {
@@ -93,7 +93,7 @@ func decideEarlier(s *State, now time.Time) event.Body {
 	if len(ev.Earlier) < len(s.Tasks) {
 		return ev
 	}
-	for _, c := range s.Criteria {
+	for _, c := range s.Assessment.Criteria {
 		if cond := s.Condition(c.ID); cond != nil && (cond.Check != nil || cond.Verification == event.Assumption) {
 			ev.Only = append(ev.Only, c.ID)
 		}
@@ -185,7 +185,7 @@ func (s *State) applyUpToDate(b event.CriteriaEnded) {
 		if i, ok := s.Index(id); ok && s.Tasks[i].undecided() {
 			s.earlier.undecided--
 			if len(s.Plan.Tasks[i].Verify) > 0 {
-				s.Tasks[i].PassedAt = s.changeCount
+				s.Tasks[i].PassedAt = s.closing.changeCount
 			}
 			s.move(i, event.Completed)
 			s.settleOwn(i)
@@ -201,16 +201,17 @@ func (s *State) applyUpToDate(b event.CriteriaEnded) {
 		}
 	}
 	if s.earlier.undecided > 0 { // the run is stopping, or some checks could not be made
-		s.failedVerifications, s.verificationError = s.failedVerifications+1, "some checks were not made"
+		s.closing.failedVerifications, s.closing.verificationError = s.closing.failedVerifications+1,
+			"some checks were not made"
 	}
-	s.updateCriteria(b.Criteria)
-	for _, c := range s.Criteria {
+	s.Assessment.updateCriteria(b.Criteria)
+	for _, c := range s.Assessment.Criteria {
 		if c.Round != b.Round {
 			return
 		}
 	}
 	if s.IsDone() {
-		s.verifiedAt, s.recheckedAt = s.workCount, s.changeCount
+		s.closing.verifiedAt, s.closing.recheckedAt = s.closing.workCount, s.closing.changeCount
 	}
 }
 

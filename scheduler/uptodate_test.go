@@ -95,8 +95,8 @@ func TestUpToDate(t *testing.T) {
 				t.Errorf("ran %v, want %s; %+v", ran, c.ran, end)
 			}
 			if c.ran == "" && (end.Cost != 0 || end.Iterations != 0 || len(of[event.ReviewStarted](b.journal)) > 0 ||
-				b.State.Gate.Review != "thorough" || len(of[event.CriteriaStarted](b.journal)) != 1) {
-				t.Errorf("nothing was to be done: %+v, gate %+v", end, b.State.Gate)
+				b.State.Assessment.Gate.Review != "thorough" || len(of[event.CriteriaStarted](b.journal)) != 1) {
+				t.Errorf("nothing was to be done: %+v, gate %+v", end, b.State.Assessment.Gate)
 			}
 			mustReplayAs(t, b.State, p, b.journal.events)
 		})
@@ -147,8 +147,8 @@ func TestUpToDateCriteria(t *testing.T) {
 			}
 		}
 		if end.Status != event.RunComplete || judged != c.judged ||
-			c.judged == 0 != (b.State.Criteria[0].Evidence == "earlier") {
-			t.Errorf("%+v: judged %d times, %+v, %+v", c, judged, b.State.Criteria, end)
+			c.judged == 0 != (b.State.Assessment.Criteria[0].Evidence == "earlier") {
+			t.Errorf("%+v: judged %d times, %+v, %+v", c, judged, b.State.Assessment.Criteria, end)
 		}
 	}
 }
@@ -167,9 +167,9 @@ func TestUpToDateEvidence(t *testing.T) {
 	var b *fixture
 	b, end = runAfter(t, p, work, nil)
 	if end.ExitCode != 0 || b.State.TaskEvidence()[0].Kind != event.Observation ||
-		b.State.Gate.Review != event.ReviewOff ||
-		!slices.Equal(b.State.Gate.Reasons, []string{"no thorough review was made by the earlier run"}) {
-		t.Errorf("%+v, %+v", end, b.State.Gate)
+		b.State.Assessment.Gate.Review != event.ReviewOff ||
+		!slices.Equal(b.State.Assessment.Gate.Reasons, []string{"no thorough review was made by the earlier run"}) {
+		t.Errorf("%+v, %+v", end, b.State.Assessment.Gate)
 	}
 }
 

@@ -14,11 +14,11 @@ import (
 // with a check that belong to completed tasks, and those that work has made true, because later work
 // may have broken them. It costs no money. Nothing else runs at the same time.
 func decideWaveCriteria(s *State) event.Body {
-	if s.Wave == 0 || s.Running() > 0 || s.merges.running || s.waveVerifiedAt == s.workCount {
+	if s.Wave == 0 || s.Running() > 0 || s.merges.running || s.closing.waveVerifiedAt == s.closing.workCount {
 		return nil
 	}
-	ev := event.CriteriaStarted{Round: s.verifications + 1, Wave: s.Wave}
-	for _, c := range s.Criteria {
+	ev := event.CriteriaStarted{Round: s.closing.verifications + 1, Wave: s.Wave}
+	for _, c := range s.Assessment.Criteria {
 		i, ok := s.Index(c.Task)
 		if promised := ok && c.Task != "" && s.Tasks[i].Status == event.Completed; !promised && !(c.Met && c.WasUnmet) {
 			continue
@@ -37,14 +37,14 @@ func decideWaveCriteria(s *State) event.Body {
 // conditions that must not hold, and at the criteria with a check that were never looked at: only one
 // that does not hold yet can show work.
 func decideBefore(s *State) event.Body {
-	if s.lookedBefore || s.Stop != nil || s.Running() > 0 || s.IsDone() {
+	if s.closing.lookedBefore || s.Stop != nil || s.Running() > 0 || s.IsDone() {
 		return nil
 	}
-	if s.failedVerifications >= maxUnanswered {
+	if s.closing.failedVerifications >= maxUnanswered {
 		return decideUnverifiable(s, "what must not be true, and the criteria before the work,")
 	}
-	ev := event.CriteriaStarted{Round: s.verifications + 1, Before: true}
-	for _, c := range s.Criteria {
+	ev := event.CriteriaStarted{Round: s.closing.verifications + 1, Before: true}
+	for _, c := range s.Assessment.Criteria {
 		if c.Check != "" { // it was measured
 			continue
 		}
@@ -60,13 +60,13 @@ func decideBefore(s *State) event.Body {
 
 // decideVerification verifies all criteria, and repeats checks of tasks.
 func decideVerification(s *State, again []event.Recheck) event.Body {
-	if s.failedVerifications >= maxUnanswered {
-		if len(s.Criteria) == 0 {
+	if s.closing.failedVerifications >= maxUnanswered {
+		if len(s.Assessment.Criteria) == 0 {
 			return decideUnverifiable(s, "the tasks' checks")
 		}
 		return decideUnverifiable(s, "the criteria")
 	}
-	ev := event.CriteriaStarted{Round: s.verifications + 1, Rechecks: again}
+	ev := event.CriteriaStarted{Round: s.closing.verifications + 1, Rechecks: again}
 	if s.Config.Judge && hasProseCriteria(s) {
 		limit, err := s.jobCap(criteriaKey(ev.Round), judgeCap)
 		if err != nil {
@@ -79,7 +79,8 @@ func decideVerification(s *State, again []event.Recheck) event.Body {
 
 // decideUnverifiable returns the stop after verifications that ended with an error.
 func decideUnverifiable(s *State, what string) event.Body {
-	return event.Draining{Stop: *event.NewStop(event.RunBlocked, what+" could not be verified: "+s.verificationError,
+	return event.Draining{Stop: *event.NewStop(event.RunBlocked,
+		what+" could not be verified: "+s.closing.verificationError,
 		"put the cause right, then resume")}
 }
 
@@ -92,7 +93,7 @@ func decideLimitPause(s *State, what string, err error) event.Body {
 
 // hasProseCriteria reports whether only a judge can decide any of the criteria.
 func hasProseCriteria(s *State) bool {
-	return slices.ContainsFunc(s.Criteria, func(e event.Criterion) bool {
+	return slices.ContainsFunc(s.Assessment.Criteria, func(e event.Criterion) bool {
 		c := s.Condition(e.ID)
 		return c != nil && c.Check == nil && c.Verification != event.Assumption
 	})
@@ -100,7 +101,7 @@ func hasProseCriteria(s *State) bool {
 
 // unmetCriteria returns the criteria that were verified and are not met, without those of tasks that may fail.
 func unmetCriteria(s *State) []event.Criterion {
-	return slices.DeleteFunc(slices.Clone(s.Criteria), func(c event.Criterion) bool {
+	return slices.DeleteFunc(slices.Clone(s.Assessment.Criteria), func(c event.Criterion) bool {
 		return c.Met || c.Verification == event.Assumption || s.IsAllowedTask(c.Task)
 	})
 }

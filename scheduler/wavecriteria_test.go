@@ -29,7 +29,7 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 	b := newFixture(t, mustPlan(t, text), c)
 	b.Verify = func(s *State, e event.CriteriaStarted) verification {
 		var out []event.Criterion
-		for _, k := range s.Criteria {
+		for _, k := range s.Assessment.Criteria {
 			if (e.Wave > 0 || e.Before) && !slices.Contains(e.Only, k.ID) {
 				continue
 			}
@@ -41,7 +41,7 @@ func TestCriteriaAreVerifiedAfterEachWave(t *testing.T) {
 		}
 		return verified(Verification{Criteria: out, Cost: 0}, nil)
 	}
-	if end := b.run(t); end.Status != "complete" || !b.State.ExitSignal {
+	if end := b.run(t); end.Status != "complete" || !b.State.Assessment.ExitSignal {
 		t.Fatalf("ended as %+v", end)
 	}
 	var begun, ended []string

@@ -172,7 +172,7 @@ func (halfCost) Cost(task, _ string, _ budget.USD) budget.USD {
 // review finds one blocker until a task has repaired it.
 func review(s *scheduler.State, e event.ReviewStarted) func(context.Context) counsel.Review {
 	r := counsel.Review{Score: 7, Experts: []string{"tester"}, Cost: reviewCost}
-	if e.Mode == counsel.Thorough && len(s.Added) == 0 {
+	if e.Mode == counsel.Thorough && len(s.Assessment.Added) == 0 {
 		r.Findings = []counsel.Finding{{ID: "F-1", Severity: counsel.Blocker, Text: "wrong", Expert: "tester",
 			Confirmed: true}}
 	}

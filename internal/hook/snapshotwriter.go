@@ -109,10 +109,11 @@ func (m *SnapshotWriter) Close() error {
 
 func (m *SnapshotWriter) snapshot(seq int64, s *scheduler.State) Snapshot {
 	l := s.Ledger.Limits()
-	c := Snapshot{V: SnapshotVersion, Run: s.Config.Run, Owner: s.Begun.Owner, Dir: s.Config.Dir, Plan: s.Begun.Plan,
-		Name:    cmp.Or(s.Plan.Name, filepath.Base(filepath.ToSlash(s.Begun.Plan))),
+	c := Snapshot{V: SnapshotVersion, Run: s.Config.Run, Owner: s.Figures.Begun.Owner, Dir: s.Config.Dir,
+		Plan:    s.Figures.Begun.Plan,
+		Name:    cmp.Or(s.Plan.Name, filepath.Base(filepath.ToSlash(s.Figures.Begun.Plan))),
 		Context: m.context, Seq: seq, Tasks: len(s.Tasks), Completed: s.Counts.Completed, Current: m.current(s),
-		Iterations: s.Ledger.Charged(), SameUnmet: s.UnmetStreak, MaxSameUnmet: s.Config.SameUnmet, Stop: s.Stop,
+		Iterations: s.Ledger.Charged(), SameUnmet: s.Streaks.UnmetStreak, MaxSameUnmet: s.Config.SameUnmet, Stop: s.Stop,
 		Ended:        s.Ended,
 		Announcement: m.announcer.Lines(s)}
 	if !l.NoIterations {
@@ -125,7 +126,10 @@ func (m *SnapshotWriter) snapshot(seq int64, s *scheduler.State) Snapshot {
 // loopKind returns the kind of the loop by its phase and its current tasks.
 func loopKind(s *scheduler.State, current []Task) string {
 	repairs := func(t Task) bool {
-		return slices.ContainsFunc(s.Added, func(a event.Added) bool { return a.ID == t.ID && a.Origin != event.FromList })
+		return slices.ContainsFunc(s.Assessment.Added, func(a event.Added) bool {
+			return a.ID == t.ID &&
+				a.Origin != event.FromList
+		})
 	}
 	if s.Phase == scheduler.Verifying || s.Phase == scheduler.Reviewing ||
 		slices.ContainsFunc(current, repairs) {

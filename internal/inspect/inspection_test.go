@@ -291,11 +291,11 @@ func TestJournalResult(t *testing.T) {
 			if fmt.Sprint(got) != c.want || len(a.Events) != len(events) {
 				t.Errorf("%v, want %s; %d events known of %d", got, c.want, len(a.Events), len(events))
 			}
-			k := a.State.Criteria[0]
+			k := a.State.Assessment.Criteria[0]
 			if k.Met != c.there || c.there && (k.Round != 1 || k.Verification != event.Observation || k.Check == "") {
 				t.Errorf("%+v", k)
 			}
-			if nice := a.State.Criteria[1]; nice.Met || nice.Round != 0 {
+			if nice := a.State.Assessment.Criteria[1]; nice.Met || nice.Round != 0 {
 				t.Errorf("what nobody looked at: %+v", nice)
 			}
 			if end := a.State.Ended; c.end == "complete" && (end.Status == "complete") != c.there {

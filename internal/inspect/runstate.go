@@ -58,7 +58,7 @@ func (a *Inspection) journalResult(doc *Document) error {
 	}
 	ev := event.CriteriaEnded{Round: 1}
 	changed := false
-	for _, c := range a.State.Criteria {
+	for _, c := range a.State.Assessment.Criteria {
 		ev.Round = max(ev.Round, c.Round+1)
 		if e, ok := a.criteriaEvidence[c.ID]; ok && e.Passed != c.Met {
 			changed = true

@@ -54,5 +54,5 @@ func Completion(s *scheduler.State, width int, ascii bool) string {
 
 // IsComplete reports whether a run has ended complete, with the exit signal: then it has a verdict.
 func IsComplete(s *scheduler.State) bool {
-	return s.ExitSignal && s.Ended != nil && s.Ended.Status == event.RunComplete && s.IsDone()
+	return s.Assessment.ExitSignal && s.Ended != nil && s.Ended.Status == event.RunComplete && s.IsDone()
 }

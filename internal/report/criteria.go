@@ -21,7 +21,7 @@ type Criterion struct {
 // state files and the reports all use it, so that they cannot disagree. A criterion that a person accepted without evidence counts as
 // met once the run is complete, because the exit signal means that all of them are met.
 func Criteria(s *scheduler.State) []Criterion {
-	if len(s.Criteria) == 0 {
+	if len(s.Assessment.Criteria) == 0 {
 		c := Criterion{Text: "all tasks completed", Met: s.IsDone(),
 			Verification: event.Assumption}
 		if c.Met {
@@ -29,9 +29,9 @@ func Criteria(s *scheduler.State) []Criterion {
 		}
 		return []Criterion{c}
 	}
-	let := Complete(s) && s.Gate == nil // a journal from before there was a gate
-	out, used := make([]Criterion, len(s.Criteria)), map[string]bool{}
-	for i, c := range s.Criteria {
+	let := Complete(s) && s.Assessment.Gate == nil // a journal from before there was a gate
+	out, used := make([]Criterion, len(s.Assessment.Criteria)), map[string]bool{}
+	for i, c := range s.Assessment.Criteria {
 		text := c.Text
 		if c.Task != "" {
 			text = DisplayID(c.Task) + ": " + text
@@ -65,19 +65,19 @@ func accepted(s *scheduler.State, kind string) string {
 
 // Complete reports whether the run has ended with everything done and verified: the exit signal.
 func Complete(s *scheduler.State) bool {
-	if s.Gate == nil {
+	if s.Assessment.Gate == nil {
 		return s.Ended != nil && s.Ended.Status == event.RunComplete
 	}
-	return s.ExitSignal
+	return s.Assessment.ExitSignal
 }
 
 // weakestEvidence returns the weakest kind of the evidence of the gate; before it, nothing is shown.
 func weakestEvidence(s *scheduler.State) string {
-	if s.Evidence == nil {
+	if s.Assessment.Evidence == nil {
 		return event.Assumption
 	}
 	worst := 0
-	for _, r := range s.Evidence {
+	for _, r := range s.Assessment.Evidence {
 		if r.Basis == event.Allowed {
 			continue
 		}

@@ -109,7 +109,7 @@ func unmetCount(s *scheduler.State) (n int) {
 		}
 		n += failed
 	}
-	for _, c := range s.Criteria {
+	for _, c := range s.Assessment.Criteria {
 		if c.Round > 0 && !c.Met && !Complete(s) {
 			n++
 		}

@@ -97,9 +97,9 @@ func Of(s *scheduler.State, events []event.Event) Summary {
 	r := Summary{Run: s.Config.Run, Agent: s.Config.Agent, Status: event.RunRunning, Ended: s.EndedAt(),
 		Figures: FiguresOf(s), Assessment: s.Assessment, Counts: s.Counts, Window: s.Window,
 		Sandbox: s.Config.Sandbox,
-		Place:   Place{s.Config.Dir, s.Config.Isolation, s.Config.MadeUp, s.LastDelivery}}
+		Place:   Place{s.Config.Dir, s.Config.Isolation, s.Config.MadeUp, s.Figures.LastDelivery}}
 	if s.Plan != nil {
-		r.Name, r.Plan, r.Groups = s.Plan.Name, cmp.Or(s.Plan.Path, s.Begun.Plan), GroupsOf(s)
+		r.Name, r.Plan, r.Groups = s.Plan.Name, cmp.Or(s.Plan.Path, s.Figures.Begun.Plan), GroupsOf(s)
 	}
 	if s.Origin != nil {
 		r.Request = s.Origin.Request
@@ -114,8 +114,8 @@ func Of(s *scheduler.State, events []event.Event) Summary {
 		r.Resume = e.Resume
 		r.ResumeAt = e.ResumeAt
 	}
-	if s.Gate != nil {
-		r.Advice = cmp.Or(r.Advice, s.Gate.Advice)
+	if s.Assessment.Gate != nil {
+		r.Advice = cmp.Or(r.Advice, s.Assessment.Gate.Advice)
 	}
 	r.totals.otherCost = r.Cost
 	history := historyOf(s, events)
@@ -163,8 +163,8 @@ func newTask(s *scheduler.State, i int) Task {
 	if t.UpToDate() {
 		out.Earlier = t.Earlier.Run
 	}
-	if row := len(s.Criteria) + i; row < len(s.Evidence) && t.Status == event.Completed {
-		out.Shown = s.Evidence[row]
+	if row := len(s.Assessment.Criteria) + i; row < len(s.Assessment.Evidence) && t.Status == event.Completed {
+		out.Shown = s.Assessment.Evidence[row]
 	}
 	if l := t.Last; l != nil {
 		out.Outcome = l.Outcome

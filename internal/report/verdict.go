@@ -57,8 +57,8 @@ func VerdictOf(s *scheduler.State) Verdict {
 	if s.Config.MadeUp {
 		v.Alt = "the same command without --agent rehearse does the work"
 	}
-	caution := v.weighEvidence(s.Evidence)
-	if g := s.Gate; g != nil && (g.Review == event.ReviewOff || g.Review == event.ReviewLight) {
+	caution := v.weighEvidence(s.Assessment.Evidence)
+	if g := s.Assessment.Gate; g != nil && (g.Review == event.ReviewOff || g.Review == event.ReviewLight) {
 		caution = max(caution, 1)
 		risk := map[string]string{event.ReviewOff: "nobody reviewed the work",
 			event.ReviewLight: "the work was reviewed lightly, by wave"}[g.Review]
@@ -130,12 +130,12 @@ func (v *Verdict) weighEvidence(rows []event.Evidence) (caution int) {
 // reviewScore returns the reviewers' score: that of the last thorough review, else the mean of the light
 // ones; -1 if there is none.
 func reviewScore(s *scheduler.State) float64 {
-	if r := s.Thorough(); r != nil && r.Review.Error == "" && len(r.Review.Experts) > 0 {
+	if r := s.Assessment.Thorough(); r != nil && r.Review.Error == "" && len(r.Review.Experts) > 0 {
 		return r.Review.Score
 	}
 	sum, n := 0.0, 0
-	for i := range s.Reviews {
-		if r := &s.Reviews[i]; r.Mode == counsel.Light && r.Review.Error == "" && len(r.Review.Experts) > 0 {
+	for i := range s.Assessment.Reviews {
+		if r := &s.Assessment.Reviews[i]; r.Mode == counsel.Light && r.Review.Error == "" && len(r.Review.Experts) > 0 {
 			sum += r.Review.Score
 			n++
 		}
@@ -188,7 +188,7 @@ func openBlockers(a *scheduler.Assessment) (n int, names string) {
 
 // openWarnings returns the number of warnings of the last thorough review.
 func openWarnings(s *scheduler.State) int {
-	if r := s.Thorough(); r != nil {
+	if r := s.Assessment.Thorough(); r != nil {
 		return r.Review.Count(counsel.Warning)
 	}
 	return 0

@@ -56,7 +56,7 @@ func TestOpenBlockersOfTheRun(t *testing.T) {
 	for name := range who.questions {
 		who.answers[name] = map[string]any{"score": 9, "findings": []any{}}
 	}
-	s.Reviews = []event.ReviewEnded{{Mode: counsel.Thorough, Review: counsel.Review{Findings: []counsel.Finding{
+	s.Assessment.Reviews = []event.ReviewEnded{{Mode: counsel.Thorough, Review: counsel.Review{Findings: []counsel.Finding{
 		{ID: "F-1", Severity: counsel.Blocker, Confirmed: true, File: "a.go", Text: "odd"}}}},
 		{Mode: counsel.Thorough, Review: counsel.Review{Error: "nobody answered"}}}
 	review := func(resolved bool) counsel.Review {
@@ -67,7 +67,7 @@ func TestOpenBlockersOfTheRun(t *testing.T) {
 	if len(r.Blockers()) != 1 || r.Findings[0].Digest == "" {
 		t.Fatalf("%+v", r)
 	}
-	s.Reviews = append(s.Reviews, event.ReviewEnded{Mode: counsel.Thorough, Review: r})
+	s.Assessment.Reviews = append(s.Assessment.Reviews, event.ReviewEnded{Mode: counsel.Thorough, Review: r})
 	if r := review(true); len(r.Blockers()) != 1 || r.Findings[0].Resolution != counsel.Unchanged {
 		t.Errorf("closed without a change: %+v", r)
 	}

@@ -141,9 +141,10 @@ func TestPrepareReview(t *testing.T) {
 	h, s := newCoordinator(t, dir, `{"request":"build it","criteria":["it is good"],"tasks":[{"id":"a","subject":"first thing","files":["a.go"]},{"id":"b","subject":"second thing","blockedBy":["a"],"files":["b.go"]},{"id":"c","subject":"third thing","blockedBy":["a"]}]}`, who)
 	testrepo.Files{"a.go": "package a\n", "b.go": "package b\n"}.Write(t, dir)
 	s.Tasks[0].Status, s.Tasks[1].Status = event.Completed, event.Completed
-	s.Reviews = []event.ReviewEnded{{Mode: counsel.Light, Wave: 1, Review: counsel.Review{Findings: []counsel.Finding{
-		{Severity: counsel.Blocker, Text: "claimed before", Expert: "x"}, {Severity: counsel.Suggestion, Text: "a trifle",
-			Expert: "x"}}}}}
+	s.Assessment.Reviews = []event.ReviewEnded{{Mode: counsel.Light, Wave: 1,
+		Review: counsel.Review{Findings: []counsel.Finding{
+			{Severity: counsel.Blocker, Text: "claimed before", Expert: "x"}, {Severity: counsel.Suggestion, Text: "a trifle",
+				Expert: "x"}}}}}
 	h.PrepareReview(s, event.ReviewStarted{N: 1, Mode: counsel.Light, Wave: 2})(t.Context())
 	if len(who.questions) == 0 {
 		t.Fatal("nobody was asked for a light review")

@@ -51,7 +51,7 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 	}
 	c.Files = h.withoutOutputs(taskFiles(s, e.Wave))
 	found := h.withoutOutputs(foundFiles(s))
-	for _, k := range s.Criteria {
+	for _, k := range s.Assessment.Criteria {
 		c.Criteria = append(c.Criteria, criterionStatus(k))
 		c.Doubts = append(c.Doubts, doubtsAboutCriterion(k, e.Mode)...)
 	}
@@ -60,7 +60,7 @@ func (h *Coordinator) PrepareReview(s *scheduler.State,
 	}
 	if e.Mode == counsel.Thorough {
 		c.Candidates = claimedBlockers(s)
-		c.Open = s.OpenBlockers()
+		c.Open = s.Assessment.OpenBlockers()
 	}
 	panel := *h.panel
 	panel.Caller = cachedAnswers{panel.Caller, h, s.CutShort()}
@@ -132,9 +132,9 @@ func doubtsAboutCriterion(k event.Criterion, mode counsel.Mode) (out []counsel.D
 
 // claimedBlockers returns the blockers that light reviews claim.
 func claimedBlockers(s *scheduler.State) (out []counsel.Finding) {
-	for i := range s.Reviews {
-		for _, f := range s.Reviews[i].Review.Findings {
-			if s.Reviews[i].Mode == counsel.Light && f.Severity == counsel.Blocker {
+	for i := range s.Assessment.Reviews {
+		for _, f := range s.Assessment.Reviews[i].Review.Findings {
+			if s.Assessment.Reviews[i].Mode == counsel.Light && f.Severity == counsel.Blocker {
 				out = append(out, f)
 			}
 		}

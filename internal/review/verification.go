@@ -38,8 +38,8 @@ type criterionCase struct {
 // loop's goroutine calls verification; the returned function runs in another goroutine.
 func (h *Coordinator) PrepareVerification(s *scheduler.State,
 	e event.CriteriaStarted) func(ctx context.Context, more func() bool) (scheduler.Verification, error) {
-	items := make([]criterionCase, 0, len(s.Criteria))
-	for _, k := range s.Criteria {
+	items := make([]criterionCase, 0, len(s.Assessment.Criteria))
+	for _, k := range s.Assessment.Criteria {
 		if (e.Wave > 0 || len(e.Earlier) > 0 || e.Before) && !slices.Contains(e.Only, k.ID) {
 			continue
 		}

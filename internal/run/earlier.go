@@ -47,7 +47,7 @@ func (r *Session) earlierWork(ctx context.Context, events []event.Event) (work *
 	if work == nil || from.Config.Isolation != event.Isolated {
 		return work, "", nil
 	}
-	commit := cmp.Or(s.Integrated, from.Config.Base)
+	commit := cmp.Or(s.Figures.Integrated, from.Config.Base)
 	has, err := workspace.Contains(ctx, r.config.Dir, commit)
 	switch {
 	case err != nil:
@@ -116,8 +116,8 @@ func (r *Session) newestRun(events []event.Event) ([]event.Event, *runlog.Run) {
 func completedWork(s *scheduler.State, planned *plan.Plan, rehearsed map[string]bool,
 	rehearsal bool, outputs string) *event.EarlierWork {
 	work := &event.EarlierWork{Review: event.ReviewOff}
-	if s.Gate != nil {
-		work.Review = cmp.Or(s.Gate.Review, work.Review)
+	if s.Assessment.Gate != nil {
+		work.Review = cmp.Or(s.Assessment.Gate.Review, work.Review)
 	}
 	writers, evidence := lastWriters(s), s.TaskEvidence()
 	all := 0
@@ -131,7 +131,7 @@ func completedWork(s *scheduler.State, planned *plan.Plan, rehearsed map[string]
 		switch {
 		case t.Earlier != nil && (t.Status == event.Completed || t.Status == event.Pending):
 			one = *t.Earlier
-		case t.Status == event.Completed && s.Gate == nil && evidence[i].Basis == event.Unproven:
+		case t.Status == event.Completed && s.Assessment.Gate == nil && evidence[i].Basis == event.Unproven:
 			continue // its evidence may have come later
 		case t.Status == event.Completed:
 			one.Evidence, one.Basis, one.Output = evidence[i].Kind, evidence[i].Basis, s.Output(i)
@@ -199,7 +199,7 @@ func lastWriters(s *scheduler.State) map[string]int {
 
 // judgedCriteria returns the met criteria that have no check.
 func judgedCriteria(s *scheduler.State) (out []event.Criterion) {
-	for _, c := range s.Criteria {
+	for _, c := range s.Assessment.Criteria {
 		if cond := s.Condition(c.ID); c.Proven() && cond != nil && cond.Check == nil {
 			out = append(out, c)
 		}

@@ -91,7 +91,7 @@ func (f *Follower) checkAlive(grew bool) {
 func (f *Follower) apply(e event.Event) error {
 	// Another plan, an edited one, or perhaps other values and lists.
 	if b := e.Beginning(); b != nil && b.Plan != "" &&
-		(f.State == nil || b.Digest != f.State.Begun.Digest || len(b.Config.Params)+len(b.Config.Lists) > 0) {
+		(f.State == nil || b.Digest != f.State.Figures.Begun.Digest || len(b.Config.Params)+len(b.Config.Lists) > 0) {
 		return f.replayPlan(&Run{Config: b.Config, Plan: b.Plan, Digest: b.Digest})
 	}
 	if f.State == nil {

@@ -56,7 +56,7 @@ func (b *model) update(e event.Event, s *scheduler.State) {
 		b.updateTasks(s)
 		return
 	}
-	if b.ended != nil || len(s.Criteria) == 0 { // otherwise they only change with events that update everything
+	if b.ended != nil || len(s.Assessment.Criteria) == 0 { // otherwise they only change with events that update everything
 		b.criteria = report.Criteria(s)
 	}
 	for _, id := range ids {
@@ -70,9 +70,9 @@ func (b *model) updateRun(s *scheduler.State) {
 	b.at, b.seq = s.Time.UTC(), s.Seq
 	b.errors = s.Errors()
 	b.config, b.origin = s.Config, s.Origin
-	b.plan, b.path = s.Plan, s.Begun.Plan
+	b.plan, b.path = s.Plan, s.Figures.Begun.Plan
 	b.Figures = report.FiguresOf(s)
-	b.counts, b.breaker = s.Counts, breaker{s.UnmetStreak, strings.Join(s.Unmet, "; ")}
+	b.counts, b.breaker = s.Counts, breaker{s.Streaks.UnmetStreak, strings.Join(s.Streaks.Unmet, "; ")}
 	b.exitSignal = report.Complete(s)
 	b.stop, b.ended = s.Stop, s.Ended
 }

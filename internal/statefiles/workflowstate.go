@@ -172,13 +172,13 @@ type thoroughReview struct {
 // except the thorough one, which then has not passed.
 func reviewsOf(s *scheduler.State) namedValues {
 	var out namedValues
-	for wave := 1; wave <= s.Waves && len(s.Reviews) > 0; wave++ {
-		if r := s.Light(wave); r != nil && r.Review.Error == "" && r.Review.Nothing == "" {
+	for wave := 1; wave <= s.Waves && len(s.Assessment.Reviews) > 0; wave++ {
+		if r := s.Assessment.Light(wave); r != nil && r.Review.Error == "" && r.Review.Nothing == "" {
 			out = append(out, namedValue{fmt.Sprintf("wave_%d", wave),
 				lightReview{r.Review.Score, len(r.Review.Findings), r.Review.Count(counsel.Blocker)}})
 		}
 	}
-	if r := s.Thorough(); r != nil {
+	if r := s.Assessment.Thorough(); r != nil {
 		v := thoroughReview{Passed: r.Passed, Round: r.Round, Error: textfmt.Line(r.Review.Error),
 			Nothing: textfmt.Line(r.Review.Nothing)}
 		if v.Error == "" {

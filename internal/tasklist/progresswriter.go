@@ -96,7 +96,7 @@ func (m *ProgressWriter) update(s *scheduler.State, i int) {
 	if t.Group != "" {
 		return
 	}
-	own := i < m.listTasks || slices.ContainsFunc(s.Added, func(a event.Added) bool {
+	own := i < m.listTasks || slices.ContainsFunc(s.Assessment.Added, func(a event.Added) bool {
 		return a.Origin == event.FromList && a.ID == t.ID // it joined the run
 	})
 	if v := stateOf(s, i, own); v != m.states[i] {

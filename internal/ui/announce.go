@@ -37,8 +37,8 @@ const maxNamedReviews = 3
 func reviewsText(s *scheduler.State) string {
 	var list []string
 	thorough := ""
-	for i := range s.Reviews {
-		r := &s.Reviews[i]
+	for i := range s.Assessment.Reviews {
+		r := &s.Assessment.Reviews[i]
 		switch {
 		case r.Review.Error != "" || r.Review.Nothing != "":
 		case r.Mode != counsel.Thorough:

@@ -229,8 +229,8 @@ func criteriaStartedLines(b event.CriteriaStarted, s *scheduler.State) (lines []
 	if b.Wave > 0 {
 		return []string{fmt.Sprintf("criteria after wave %d: verifying %d", b.Wave, len(b.Only))}
 	}
-	if len(s.Criteria) > 0 {
-		l := fmt.Sprintf("criteria: verifying %d", len(s.Criteria))
+	if len(s.Assessment.Criteria) > 0 {
+		l := fmt.Sprintf("criteria: verifying %d", len(s.Assessment.Criteria))
 		if b.Judge {
 			l += ", what is in prose by a judge"
 		}

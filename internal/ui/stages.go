@@ -63,15 +63,15 @@ func stages(s *scheduler.State) []Stage {
 		report.Plural(s.Waves, "wave", "waves")), ""})
 	done := s.IsDone()
 	out = append(out, wavesStage(s), reviewStage(s, done), criteriaStage(s, done))
-	if n := len(s.Regressions); n > 0 {
+	if n := len(s.Assessment.Regressions); n > 0 {
 		out = append(out, Stage{markWarn, "checks", report.Plural(n, "is broken", "are broken") + ": " +
-			fitText(s.Regressions[0].String()),
+			fitText(s.Assessment.Regressions[0].String()),
 			`wavex verify --fix, or "once": true where that is as it should be`})
 	}
-	if s.Gate != nil || len(s.Criteria) > 0 && s.Ended == nil {
-		out = append(out, gateStage(s.Gate))
+	if s.Assessment.Gate != nil || len(s.Assessment.Criteria) > 0 && s.Ended == nil {
+		out = append(out, gateStage(s.Assessment.Gate))
 	}
-	if d := s.LastDelivery; d != nil {
+	if d := s.Figures.LastDelivery; d != nil {
 		out = append(out, Stage{markGood, "delivery", strings.TrimSpace(textfmt.Line(d.How) + " " + textfmt.Line(d.Ref)),
 			textfmt.Line(d.Command)})
 	} else if s.Config.Isolation == event.Isolated {
@@ -137,7 +137,7 @@ func failureText(s *scheduler.State) string {
 }
 
 func reviewStage(s *scheduler.State, done bool) Stage {
-	if r := s.Thorough(); r != nil {
+	if r := s.Assessment.Thorough(); r != nil {
 		l := Stage{markGood, "review", fmt.Sprintf("thorough, passed, %s",
 			report.Plural(len(r.Review.Findings), "finding",
 				"findings")), ""}
@@ -157,8 +157,8 @@ func reviewStage(s *scheduler.State, done bool) Stage {
 		return l
 	}
 	light := 0
-	for i := range s.Reviews {
-		if s.Reviews[i].Mode == counsel.Light {
+	for i := range s.Assessment.Reviews {
+		if s.Assessment.Reviews[i].Mode == counsel.Light {
 			light++
 		}
 	}
@@ -167,8 +167,8 @@ func reviewStage(s *scheduler.State, done bool) Stage {
 		l.Status = report.Plural(light, "light review", "light reviews")
 	}
 	switch {
-	case s.Gate != nil:
-		l.Mark, l.Status = markGood, textfmt.Line(cmp.Or(s.Gate.Review, "none"))
+	case s.Assessment.Gate != nil:
+		l.Mark, l.Status = markGood, textfmt.Line(cmp.Or(s.Assessment.Gate.Review, "none"))
 	case done && s.Ended == nil:
 		l.Next = "the thorough review, now that all tasks are completed"
 	}

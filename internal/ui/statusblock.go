@@ -39,7 +39,7 @@ func (v *blockView) Close() error { return errors.Join(v.View.Close(), v.out.clo
 // rendered from the state just recorded.
 func statusBlock(s *scheduler.State, c *nextTask, at time.Time) string {
 	return fmt.Sprintf("---LOOP_STATUS---\nEXIT_SIGNAL: %t\nCRITERIA: %s\nSTUCK_COUNT: %d\nNEXT: %s\n---END_STATUS---\n",
-		report.Complete(s), criteriaJSON(report.Criteria(s)), s.UnmetStreak, c.next(s, at))
+		report.Complete(s), criteriaJSON(report.Criteria(s)), s.Streaks.UnmetStreak, c.next(s, at))
 }
 
 // criteriaJSON returns one line of JSON with a boolean for each criterion, in the plan's order, which a
@@ -129,13 +129,13 @@ func closingStep(s *scheduler.State) string {
 	if !s.IsDone() || report.Complete(s) {
 		return "none"
 	}
-	for _, c := range s.Criteria {
+	for _, c := range s.Assessment.Criteria {
 		if !c.Met {
 			return "verify the criteria"
 		}
 	}
 	thorough := s.Config.Review == event.ReviewThorough || s.Config.Review == event.ReviewAuto
-	if r := s.Thorough(); thorough && (r == nil || !r.Passed) {
+	if r := s.Assessment.Thorough(); thorough && (r == nil || !r.Passed) {
 		return "the thorough review"
 	}
 	return "the gate"

@@ -68,7 +68,7 @@ func TestAnnouncement(t *testing.T) {
 	t.Parallel()
 	s := reporttest.CompleteRun(t, nil).S
 	s.Origin = &event.Origin{SpecScore: 8, FitScore: 45}
-	s.Reviews = []event.ReviewEnded{
+	s.Assessment.Reviews = []event.ReviewEnded{
 		{Mode: counsel.Light, Wave: 1, Review: counsel.Review{Score: 7.5, Findings: make([]counsel.Finding, 1)}},
 		{Mode: counsel.Light, Wave: 2, Review: counsel.Review{Error: "no answer"}},
 		{Mode: counsel.Thorough, Round: 1, Blockers: 1},
@@ -82,7 +82,7 @@ func TestAnnouncement(t *testing.T) {
 	if got := a.Lines(s); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	s.ExitSignal, s.Ended = false, nil
+	s.Assessment.ExitSignal, s.Ended = false, nil
 	got := a.Lines(s)
 	if got[1] != "Stage: review | Spec: 8/10 | Fit: 45" || got[4] != "Next: verify the criteria" {
 		t.Errorf("before the end: %q", got)

@@ -149,13 +149,13 @@ func Of(s *scheduler.State, events []event.Event, now time.Time, alive bool) *Ru
 	}
 	for i, c := range report.Criteria(s) {
 		out := Criterion{Text: c.Text, Met: c.Met}
-		if i < len(s.Criteria) { // else it is the criterion that stands for having none
-			out.By, out.Evidence, out.Check = c.Verification, textfmt.Multiline(s.Criteria[i].Evidence, maxOutput),
-				s.Criteria[i].Check
+		if i < len(s.Assessment.Criteria) { // else it is the criterion that stands for having none
+			out.By, out.Evidence, out.Check = c.Verification, textfmt.Multiline(s.Assessment.Criteria[i].Evidence, maxOutput),
+				s.Assessment.Criteria[i].Check
 		}
 		r.Criteria = append(r.Criteria, out)
 	}
-	for _, b := range s.Reviews {
+	for _, b := range s.Assessment.Reviews {
 		r.Reviews = append(r.Reviews, newReview(b))
 	}
 	for i := range sum.Tasks {
