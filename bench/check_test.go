@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // graphlib is a program for Python's standard topological sort of the plan.
@@ -23,9 +25,7 @@ func web(b *testing.B, dir string, n int) {
 	var files [4]*bufio.Writer
 	for i, name := range []string{"plan.json", "Makefile", "build.ninja", "pairs"} {
 		f, err := os.Create(filepath.Join(dir, name))
-		if err != nil {
-			b.Fatal(err)
-		}
+		testrepo.Must(b, err)
 		defer f.Close()
 		files[i] = bufio.NewWriterSize(f, 1<<20)
 		defer files[i].Flush()

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"wavex/internal/testrepo"
 )
 
 // timedTask is a task of the stand-in that takes Seconds, writes a file and is checked.
@@ -127,9 +129,7 @@ func eagerRatio(b *testing.B, wavex, isolation string, tasks []timedTask) float6
 	dir := b.TempDir()
 	plan, err := json.Marshal(map[string]any{"isolation": isolation, "schedule": "eager", "parallel": 4, "tasks": tasks,
 		"budget": map[string]int{"iterations": 2 * len(tasks)}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, err)
 	file(b, dir, "plan.json", string(plan))
 	file(b, dir, ".gitignore", ".loop\n")
 	env := append(os.Environ(), "HOME="+filepath.Join(dir, ".loop"), "GIT_CONFIG_NOSYSTEM=1")

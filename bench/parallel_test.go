@@ -32,18 +32,14 @@ func runParallelAgents(b *testing.B, delay time.Duration, most float64) {
 	said := fakeapi.Text("It is done.")
 	said.Delay = delay
 	srv, err := fakeapi.Start(fakeapi.Script{Agents: []*fakeapi.Agent{{Then: &said}}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, err)
 	defer srv.Close()
 	wavex, dir := wavexBinary(b), b.TempDir()
 	var list, prompts []string
 	for i := range tasks {
 		text := fmt.Sprintf("Say that task %d is done.", i)
 		quoted, err := json.Marshal(text)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testrepo.Must(b, err)
 		list = append(list, fmt.Sprintf(`{"id":"T-%03d","subject":"Task %d","description":%s}`, i, i, quoted))
 		prompts = append(prompts, text)
 	}

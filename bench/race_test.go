@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"wavex/e2e/rig"
+	"wavex/internal/testrepo"
 )
 
 // TestMain also makes the binary the bare program, and builds wavex once.
@@ -51,9 +52,7 @@ var benchFlags struct {
 func wavexBinary(b *testing.B) string {
 	b.Helper()
 	path, clean, err := rig.Wavex(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, err)
 	b.Cleanup(clean)
 	return path
 }
@@ -94,9 +93,7 @@ func race(b *testing.B, title string, list []competitor) map[string]*score {
 			// Delete nothing between rounds: ext4 creates files slowly where some were just
 			// deleted.
 			dir := filepath.Join(root, fmt.Sprintf("%s-%d", strings.ReplaceAll(c.name, " ", "-"), round))
-			if err := os.Mkdir(dir, 0o755); err != nil {
-				b.Fatal(err)
-			}
+			testrepo.Must(b, os.Mkdir(dir, 0o755))
 			wall, cpu, rss := measureOnce(b, c, dir)
 			if round == 0 {
 				scores[c.name] = &score{}
@@ -125,9 +122,7 @@ func measureOnce(b *testing.B, c competitor, dir string) (wall, cpu, rss float64
 		c.prepare(dir)
 	}
 	errs, err := os.Create(dir + ".stderr")
-	if err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, err)
 	defer errs.Close()
 	cmd.Stderr = errs
 	began := time.Now()

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"wavex/internal/testrepo"
 )
 
 // fileSize is the size of each file of a generated repository, in bytes: 60,000 of them have 1.1 GB.
@@ -35,9 +37,7 @@ func newRepo(b *testing.B, files int) *benchRepo {
 	root := b.TempDir()
 	r := &benchRepo{files: files, root: root, dir: filepath.Join(root, "repo"), trace: filepath.Join(root, "trace")}
 	home := filepath.Join(root, "home")
-	if err := os.Mkdir(home, 0o755); err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, os.Mkdir(home, 0o755))
 	file(b, home, ".gitconfig", "[user]\nname = a\nemail = a@example.com\n[trace2]\neventTarget = "+r.trace+"\n")
 	r.env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "GIT_CONFIG_NOSYSTEM=1")
 	r.git(b, nil, "init", "-q", "-b", "main", r.dir)
@@ -88,15 +88,11 @@ func (r *benchRepo) git(b *testing.B, in io.Reader, args ...string) string {
 // reset removes everything that a run left, except for its objects, and the trace.
 func (r *benchRepo) reset(b *testing.B) {
 	b.Helper()
-	if err := os.RemoveAll(filepath.Join(r.dir, ".loop")); err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, os.RemoveAll(filepath.Join(r.dir, ".loop")))
 	r.git(b, nil, "-C", r.dir, "checkout", "-q", "-f", "-B", "main", "refs/bench")
 	r.git(b, nil, "-C", r.dir, "clean", "-ffdxq")
 	r.git(b, nil, "-C", r.dir, "update-index", "-q", "--refresh")
-	if err := os.RemoveAll(filepath.Join(r.dir, ".git", "worktrees")); err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, os.RemoveAll(filepath.Join(r.dir, ".git", "worktrees")))
 	for ref := range strings.Lines(r.git(b, nil, "-C", r.dir, "for-each-ref", "--format=%(refname)", "refs/wavex",
 		"refs/heads/wavex")) {
 		r.git(b, nil, "-C", r.dir, "update-ref", "-d", strings.TrimSpace(ref))
@@ -106,18 +102,14 @@ func (r *benchRepo) reset(b *testing.B) {
 
 func (r *benchRepo) remove(b *testing.B) {
 	b.Helper()
-	if err := os.RemoveAll(r.root); err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, os.RemoveAll(r.root))
 }
 
 // processes returns how many git processes began between two times. Those that git itself starts do not count.
 func (r *benchRepo) processes(b *testing.B, from, to time.Time) (n int) {
 	b.Helper()
 	text, err := os.ReadFile(r.trace)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, err)
 	for line := range strings.Lines(string(text)) {
 		var ev struct {
 			Event, SID string

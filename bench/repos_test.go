@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"wavex/internal/loop"
+	"wavex/internal/testrepo"
 )
 
 // repoTasks is the number of tasks in each of the two waves of a run in worktrees.
@@ -264,9 +265,7 @@ func (r *benchRepo) run(b *testing.B, argv []string, isolation string, tasks []t
 	r.reset(b)
 	plan, err := json.Marshal(map[string]any{"isolation": isolation, "parallel": 4, "tasks": tasks,
 		"budget": map[string]int{"iterations": 2 * len(tasks)}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, err)
 	before := diskUsage(b, r.dir)
 	c := exec.CommandContext(b.Context(), argv[0], append([]string{"run", file(b, r.root, "plan.json", string(plan)),
 		"--agent", "rehearse", "--review", "off", "--accept-assumptions", "--output", "json"}, argv[1:]...)...)
@@ -277,9 +276,7 @@ func (r *benchRepo) run(b *testing.B, argv []string, isolation string, tasks []t
 	if err == nil {
 		err = c.Start()
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, err)
 	attempts := 0
 	lines := bufio.NewReader(out)
 	for {
@@ -347,8 +344,6 @@ func diskUsage(b *testing.B, dir string) (bytes int64) {
 		bytes += int64(st.Blocks) * 512
 		return nil // a file may be gone
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, err)
 	return bytes
 }

@@ -16,6 +16,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/claude"
+	"wavex/internal/testrepo"
 )
 
 // streamSize is about the size of a long attempt's stream.
@@ -26,15 +27,11 @@ const streamSize = 64 << 20
 func writeStream(b *testing.B, path string) {
 	b.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, err)
 	w := bufio.NewWriterSize(f, 1<<20)
 	text, err := json.Marshal(strings.Repeat("func main() {\n\tfmt.Println(\"hello, world\") // a line of a file\n}\n",
 		120))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, err)
 	written := 0
 	for i := 0; written < streamSize; i++ {
 		n, _ := fmt.Fprintf(w, `{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"Looking at file %d."},{"type":"tool_use","id":"toolu_%d","name":"Edit","input":{"file_path":"/w/f%d.go","old_string":"a","new_string":"b"}}],"stop_reason":null,"usage":{"input_tokens":12,"cache_creation_input_tokens":300,"cache_read_input_tokens":40000,"output_tokens":%d}},"parent_tool_use_id":null,"session_id":"s","uuid":"u"}`+"\n", i, i, i, i%9, i%700)
@@ -47,12 +44,8 @@ func writeStream(b *testing.B, path string) {
 		written += n
 	}
 	fmt.Fprintln(w, `{"type":"result","subtype":"success","is_error":false,"num_turns":9,"result":"done","session_id":"s","total_cost_usd":0.5,"usage":{"input_tokens":1,"output_tokens":2}}`)
-	if err := w.Flush(); err != nil {
-		b.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, w.Flush())
+	testrepo.Must(b, f.Close())
 }
 
 // decodeNaively parses the same stream with bufio.Scanner and encoding/json.
@@ -92,9 +85,7 @@ func BenchmarkStream(b *testing.B) {
 	var grown uint64
 	rate := func(run func() error) float64 {
 		began := time.Now()
-		if err := run(); err != nil {
-			b.Fatal(err)
-		}
+		testrepo.Must(b, run())
 		return streamSize / 1e6 / time.Since(began).Seconds()
 	}
 	for b.Loop() {

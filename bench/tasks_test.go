@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"golang.org/x/sync/errgroup"
+
+	"wavex/internal/testrepo"
 )
 
 // These are the sizes of the grid: layers of no-op commands, each with three blockers in the
@@ -76,9 +78,7 @@ func grid(b *testing.B, dir string) (plan, makefile, ninja string) {
 	}
 	data, err := json.Marshal(map[string]any{"name": "grid", "budget": map[string]any{"iterations": len(tasks)},
 		"tasks": tasks})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, err)
 	var mk, nj strings.Builder
 	nj.WriteString("rule t\n  command = /bin/true\n")
 	var all []string
@@ -96,9 +96,7 @@ func grid(b *testing.B, dir string) (plan, makefile, ninja string) {
 func file(b *testing.B, dir, name, text string) string {
 	b.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		b.Fatal(err)
-	}
+	testrepo.Must(b, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // may lists the wavex packages that each package imports, with the reason. Imports point down; a
@@ -282,9 +284,7 @@ func TestImportsPointDown(t *testing.T) {
 func TestImportsAreDrawn(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/design.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	_, layout, found := strings.Cut(string(text), "\n## Layout\n")
 	layout, _, _ = strings.Cut(layout, "\n## ")
 	house, tests, cut := strings.Cut(layout, "\nFor tests:\n")

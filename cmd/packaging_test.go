@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"wavex/internal/testrepo"
 )
 
 // The formula must name the archives as goreleaser does, and install from the folders in them.
@@ -19,9 +21,7 @@ func TestFormula(t *testing.T) {
 	t.Parallel()
 	read := func(path ...string) []byte {
 		b, err := os.ReadFile(filepath.Join(append([]string{".."}, path...)...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		return b
 	}
 	var release struct {
@@ -38,9 +38,7 @@ func TestFormula(t *testing.T) {
 			} `yaml:"files"`
 		} `yaml:"archives"`
 	}
-	if err := yaml.Unmarshal(read(".goreleaser.yaml"), &release); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, yaml.Unmarshal(read(".goreleaser.yaml"), &release))
 	a := release.Archives[0]
 	if a.Template != "" || !slices.Equal(a.Formats, []string{"tar.gz"}) {
 		t.Fatalf("the archives have other names than the formula knows: %+v", a)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"wavex/internal/event"
+	"wavex/internal/testrepo"
 	"wavex/internal/textfmt"
 )
 
@@ -22,9 +23,7 @@ func TestReference(t *testing.T) {
 	for name, text := range map[string]string{"cli.md": commandPage(t), "events.md": eventPage(t)} {
 		path := filepath.Join("..", "docs", name)
 		if os.Getenv("WAVEX_UPDATE") != "" {
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, os.WriteFile(path, []byte(text), 0o644))
 			continue
 		}
 		got, err := os.ReadFile(path)
@@ -133,9 +132,7 @@ func eventPage(t *testing.T) string {
 			Properties struct{ Type struct{ Const string } }
 		}
 	}
-	if err := json.Unmarshal(event.Schema(), &schema); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(event.Schema(), &schema))
 	var b strings.Builder
 	b.WriteString("# Events\n\n" + paragraph("Every record of `.loop/journal.jsonl`, and every line of `--output json`, "+
 		"is one of these, with these fields in `data`. Money is in micro-dollars. Durations are in nanoseconds unless a "+

@@ -7,6 +7,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/request"
+	"wavex/internal/testrepo"
 )
 
 // The run of a request has a given budget, flag before plan. The default one does not count as given, so that it does
@@ -37,13 +38,9 @@ func TestBudgetOfRequest(t *testing.T) {
 			usd: 30, given: true},
 	} {
 		o, err := c.flags.options(t)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		q := &requestCommand{requestOptions: requestOptions{run: o}, progress: c.progress}
-		if err := q.resolveConfig(); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, q.resolveConfig())
 		p := &plan.Plan{Budget: plan.Limits{USD: c.planned}}
 		got, err := resolveConfig(q.runOptionsFor(p, ""), p, c.flags.dir, nil)
 		if err != nil || got.Limits.USD != c.usd*budget.Dollar || got.BudgetGiven != c.given {

@@ -15,6 +15,7 @@ import (
 	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 	"wavex/internal/usererr"
 	"wavex/runner"
 )
@@ -154,13 +155,9 @@ func TestDoNotAskAboutALiveRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	loop := loop.In(dir)
-	if err := os.Mkdir(string(loop), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Mkdir(string(loop), 0o700))
 	l, err := journal.TryLock(loop, journal.Holder{PID: 4711, Host: "here"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	defer func() { _ = l.Unlock() }()
 	r, past := halfway(t, untouched{t}, io.Discard)
 	_, err = r.chooseRun(past, dir)

@@ -20,6 +20,7 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/plan/convert"
+	"wavex/internal/testrepo"
 )
 
 // doing returns a scenario in which every task does the work that its checks look for.
@@ -83,9 +84,7 @@ func TestSamplesAreScheduled(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			file, err := filepath.Abs(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			p, ds, err := convert.Load(file, plan.Options{})
 			if p == nil {
 				t.Fatal(ds, err)
@@ -100,18 +99,12 @@ func rehearsed(t *testing.T, file string, p *plan.Plan) (events []turn) {
 	t.Helper()
 	dir := t.TempDir()
 	scenario, err := json.Marshal(doing(p))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for name, text := range map[string]string{
 		"scenario.json": string(scenario), "bin/npm": "#!/bin/sh\nexit 0\n", "agents/old.md": "old\n"} {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testrepo.Must(t, os.WriteFile(path, []byte(text), 0o755))
 	}
 	run := exec.CommandContext(t.Context(), "wavex", "run", file, "--trust", "--agent", "rehearse", "--scenario",
 		"scenario.json", "--output", "json", "--counsel", "off", "--review", "off", "--max-retries", "0", "-j", "4",

@@ -96,21 +96,13 @@ func (l leakChecked) Run() int {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	examples, err := filepath.Abs("../examples")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	self, err := exec.LookPath("wavex")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	old, err := filepath.Abs("testdata/old")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	schema, err := jsonschema.Parse(event.Schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)

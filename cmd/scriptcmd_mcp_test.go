@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wavex/cmd"
+	"wavex/internal/testrepo"
 )
 
 // mcptool TOOL JSON [VAR=VALUE]... starts a server and calls one of its tools. stdout is the answer, stderr the
@@ -55,9 +56,7 @@ func TestMCPEndsWithItsInput(t *testing.T) {
 	go func() { ended <- cmd.Main(t.Context(), []string{"mcp"}, cmd.Stdio{In: in, Out: out, Err: io.Discard}) }()
 	s, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(),
 		&mcp.IOTransport{Reader: replies, Writer: client}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	list, err := s.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) != 6 {
 		t.Errorf("%d tools, %v", len(list.Tools), err)

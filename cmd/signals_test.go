@@ -10,6 +10,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
+	"wavex/internal/testrepo"
 )
 
 // Each row lists the effect of each signal: d drains, i interrupts, a dash sends nothing new to the
@@ -100,18 +101,14 @@ func TestOnlyAWavexThatDrainsIsSignalled(t *testing.T) {
 		t.Skip("this system has no signal that drains")
 	}
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	got := make(chan os.Signal, 1)
 	signal.Notify(got, drainSignal)
 	defer signal.Stop(got)
 	for _, drains := range []bool{false, true} {
 		dir := loop.Dir(t.TempDir())
 		lock, err := journal.TryLock(dir, journal.Holder{PID: os.Getpid(), Host: host, Drains: drains})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		want := "cannot drain"
 		if drains {
 			want = "is asked to start nothing more"
@@ -122,9 +119,7 @@ func TestOnlyAWavexThatDrainsIsSignalled(t *testing.T) {
 		if !drains && len(got) > 0 {
 			t.Error("an older wavex is sent the signal")
 		}
-		if err := lock.Unlock(); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, lock.Unlock())
 	}
 	<-got
 }

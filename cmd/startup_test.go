@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // heavy lists packages whose init would delay every command, each with its replacement.
@@ -95,9 +97,7 @@ func noPatterns(t *testing.T, path string) {
 	t.Helper()
 	files := token.NewFileSet()
 	f, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for _, decl := range f.Decls {
 		vars, ok := decl.(*ast.GenDecl)
 		if !ok || vars.Tok != token.VAR {

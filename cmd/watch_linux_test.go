@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"wavex/internal/testrepo"
 )
 
 // screen is a pseudo-terminal with everything that was written to it.
@@ -29,23 +31,17 @@ type screen struct {
 func onTerminal(t *testing.T, dir string, columns, rows uint16, args ...string) (*screen, *exec.Cmd) {
 	t.Helper()
 	outer, inner, err := openPTY()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	v := &screen{t: t, outer: outer, spoke: make(chan struct{})}
 	v.resize(columns, rows)
 	self, err := exec.LookPath("wavex")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	c := exec.Command(self, args...)
 	c.Dir, c.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm",
 		"GORACE=atexit_sleep_ms=0"}
 	c.Stdin, c.Stdout, c.Stderr = inner, inner, inner
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, c.Start())
 	_ = inner.Close() // the child has its own copy
 	over := make(chan struct{})
 	go func() {
@@ -115,10 +111,8 @@ func TestWatchOnATerminal(t *testing.T) {
 	plan := `{"name": "watched-on-a-terminal", "tasks": [
 	  {"id": "a", "subject": "A subject", "verify": ["test -e a"], "rehearse": {"duration": "0s", "runs": ["cat go; touch a"]}}]}`
 	gate := filepath.Join(dir, "go")
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644),
-		syscall.Mkfifo(gate, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, errors.Join(os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644),
+		syscall.Mkfifo(gate, 0o600)))
 	run, running := onTerminal(t, dir, 100, 30, "run", "plan.json", "--agent", "rehearse", "--plain", "--yes")
 	run.shows(0, func(s string) bool { return strings.Contains(s, "Iteration 1/") })
 	watch, watching := onTerminal(t, dir, 100, 30, "watch")
@@ -134,9 +128,7 @@ func TestWatchOnATerminal(t *testing.T) {
 	if err == nil {
 		err = f.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if err := running.Wait(); err != nil {
 		t.Errorf("the run: %v", err)
 	}
@@ -166,19 +158,15 @@ func gatedRun(t *testing.T, args ...string) (dir string, v *screen, c *exec.Cmd,
 	  {"id": "a", "subject": "A subject", "verify": ["test -e a"], "rehearse": {"duration": "0s", "runs": ["cat go; touch a"]}},
 	  {"id": "b", "subject": "Another", "blockedBy": ["a"], "verify": ["test -e b"], "rehearse": {"duration": "0s", "runs": ["touch b"]}}]}`
 	gate := filepath.Join(dir, "go")
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644),
-		syscall.Mkfifo(gate, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, errors.Join(os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644),
+		syscall.Mkfifo(gate, 0o600)))
 	v, c = onTerminal(t, dir, 100, 30, append([]string{"run", "plan.json", "--agent", "rehearse", "--yes"}, args...)...)
 	return dir, v, c, func() {
 		f, err := os.OpenFile(gate, os.O_WRONLY, 0) // the agent's cat is the other end
 		if err == nil {
 			err = f.Close()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 	}
 }
 
@@ -237,14 +225,10 @@ func TestTablesFit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	plan := `{"name": "narrow", "tasks": [{"id": "a", "subject": "A subject that fits on no such terminal", "verify": ["test -e x"], "rehearse": {"duration": "0s", "runs": ["touch x"]}}]}`
-	if err := os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644))
 	_, running := onTerminal(t, dir, 80, 30, "run", "plan.json", "--agent", "rehearse", "--plain", "--review", "off",
 		"--yes")
-	if err := running.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, running.Wait())
 	for _, c := range []struct {
 		args []string
 		cut  bool

@@ -26,6 +26,7 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -50,9 +51,7 @@ func newFixture(t *testing.T, srv *fakeapi.Server) *fixture {
 func newFixtureOn(t *testing.T, c cli, srv *fakeapi.Server) *fixture {
 	t.Helper()
 	prices, err := budget.LoadPrices(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	run := "e2e-" + uuid.NewString()
 	logs := t.TempDir()
 	return &fixture{
@@ -241,9 +240,7 @@ func checksAreAllowed(t *testing.T, c cli) {
 	srv := serve(t, append(steps, fakeapi.Use(fakeapi.Bash("./a of my own")), fakeapi.Text("done"))...)
 	b := newFixtureOn(t, c, srv)
 	script := "#!/bin/sh\necho out\n[ \"$1\" != --false ]\n"
-	if err := os.WriteFile(filepath.Join(b.req.Dir, "a"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(filepath.Join(b.req.Dir, "a"), []byte(script), 0o755))
 	for _, check := range checks {
 		b.req.Checks = append(b.req.Checks, plan.Check{Run: check})
 	}

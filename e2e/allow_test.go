@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 // denials runs commands one by one under rules and returns the denied ones.
@@ -26,18 +27,14 @@ func denials(t *testing.T, cl cli, args []string, commands []string) map[string]
 	srv := serve(t, append(steps, fakeapi.Text("done"))...)
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho out\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho out\n"), 0o755))
 	}
 	e := call(t, srv, setup{cli: cl, stdin: "go", dir: dir,
 		args: append([]string{"--permission-mode", "acceptEdits"}, args...)})
 	denied := map[string]bool{}
 	for _, d := range e.result(t).Denials {
 		var in struct{ Command string }
-		if err := json.Unmarshal(d.Input, &in); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, json.Unmarshal(d.Input, &in))
 		denied[in.Command] = true
 	}
 	return denied
@@ -55,9 +52,7 @@ func flags(rules ...string) []string {
 func settings(t *testing.T, rules ...string) []string {
 	t.Helper()
 	data, err := json.Marshal(map[string]any{"permissions": map[string]any{"allow": rules}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return []string{"--settings", string(data)}
 }
 

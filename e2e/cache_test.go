@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 // gitRepo makes a directory a repository with one commit.
@@ -31,9 +32,7 @@ func gitRepo(t *testing.T, dir string) {
 func cachedStart(t *testing.T, r *fakeapi.Request) string {
 	t.Helper()
 	var m struct{ Tools, System json.RawMessage }
-	if err := json.Unmarshal(r.Body, &m); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(r.Body, &m))
 	return string(m.Tools) + string(m.System)
 }
 

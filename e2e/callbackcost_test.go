@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 var readsToTime = flag.Int("reads", 9, "how many calls TestCallbacksCost times at least in each process")
@@ -115,9 +116,7 @@ func (r *timedReads) read(t *testing.T) {
 		var q struct {
 			ID string `json:"request_id"`
 		}
-		if err := json.Unmarshal(l.raw, &q); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, json.Unmarshal(l.raw, &q))
 		r.p.send(map[string]any{"type": "control_response", "response": map[string]any{"subtype": "success",
 			"request_id": q.ID, "response": map[string]any{}}})
 	}

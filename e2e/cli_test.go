@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 // prices holds the prices of the tests' model and of the CLI's default models, with which the CLI
@@ -85,12 +86,8 @@ func keepFolders(t *testing.T, home string) {
 	t.Helper()
 	for _, name := range []string{"session-env", "file-history"} {
 		dir := filepath.Join(home, ".claude", name)
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "kept"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.MkdirAll(dir, 0o700))
+		testrepo.Must(t, os.WriteFile(filepath.Join(dir, "kept"), nil, 0o600))
 	}
 }
 
@@ -197,14 +194,10 @@ func startCLI(t *testing.T, srv *fakeapi.Server, s setup) *cliProcess {
 	p.cmd.WaitDelay = goneTime
 	p.cmd.Stderr = &p.stderr
 	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if s.talk {
 		p.in, err = p.cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 	} else {
 		p.cmd.Stdin = strings.NewReader(s.stdin)
 	}

@@ -22,6 +22,7 @@ import (
 	"wavex/budget"
 	"wavex/e2e/rig"
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 // marked returns the processes whose environment contains an entry, as pidfds.
@@ -29,9 +30,7 @@ func marked(t *testing.T, entry string) map[int]int {
 	t.Helper()
 	found := map[int]int{}
 	envs, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for _, path := range envs {
 		data, err := os.ReadFile(path)
 		if err != nil || !bytes.Contains(append([]byte{0}, data...), []byte("\x00"+entry+"\x00")) {
@@ -137,9 +136,7 @@ func killedAndResumed(t *testing.T, c cli, n int32) {
 	if _, err := srv.Wait(ctx, nth(n)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, w.cmd.Process.Kill())
 	mustBeGone(t, mark, 2*time.Second, "the kill")
 	before := w.end()
 

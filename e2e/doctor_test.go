@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 // doctorReport holds the tested part of the output of `wavex doctor --output json`.
@@ -90,9 +91,7 @@ func TestSubscriptionIsNotional(t *testing.T) {
 				Notional bool
 			}
 		}
-		if err := json.Unmarshal([]byte(line), &ev); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, json.Unmarshal([]byte(line), &ev))
 		switch ev.Type {
 		case "attempt_started":
 			caps = append(caps, ev.Data.Cap)

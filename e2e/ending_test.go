@@ -14,6 +14,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 // The CLI checks the cap after each response: the run overshoots by at most one response.
@@ -41,9 +42,7 @@ func maxBudgetOvershoots(t *testing.T, c cli) {
 			Input int64 `json:"inputTokens"`
 		} `json:"modelUsage"`
 	}
-	if err := json.Unmarshal(e.of("result", "")[0].raw, &raw); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(e.of("result", "")[0].raw, &raw))
 	// usage lacks the response that broke the cap; modelUsage has it.
 	if raw.Usage.Input != 9_000 || raw.ModelUsage[model].Input != 18_000 {
 		t.Errorf("usage %+v, want usage without the last response and the true modelUsage", raw)

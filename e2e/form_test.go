@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 // formsVar names a folder into which TestFormOfTheCLI writes the form of each CLI, a fact a line, with its hook events
@@ -43,9 +44,7 @@ func TestFormOfTheCLI(t *testing.T) {
 			facts = append(facts, fmt.Sprintf("price of %s: $%g", name, e.result(t).TotalCostUSD))
 			for _, l := range e.lines {
 				var keys map[string]json.RawMessage
-				if err := json.Unmarshal(l.raw, &keys); err != nil {
-					t.Fatal(err)
-				}
+				testrepo.Must(t, json.Unmarshal(l.raw, &keys))
 				switch kind := l.Type + " " + l.Subtype; kind {
 				case "system init":
 					facts = append(facts, fmt.Sprintf("model of %s: %s", name, keys["model"]))
@@ -84,9 +83,7 @@ func options(t *testing.T, c cli) (out []string) {
 	cmd := exec.Command(c.path, "--help")
 	cmd.Env = Env(t, serve(t))
 	help, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for _, m := range optionRE.FindAllSubmatch(help, -1) {
 		out = append(out, string(m[1]))
 	}
@@ -96,17 +93,13 @@ func options(t *testing.T, c cli) (out []string) {
 // hookEvents returns the names of hook events in the CLI's program.
 func hookEvents(t *testing.T, c cli) (out []string) {
 	program, err := os.ReadFile(c.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	lists := hooksRE.FindAll(program, -1) // of all events, and of some kinds
 	if len(lists) == 0 {
 		t.Fatal("the program has no list of hook events")
 	}
 	var names []string
-	if err := json.Unmarshal(slices.MaxFunc(lists, func(a, b []byte) int { return len(a) - len(b) }), &names); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(slices.MaxFunc(lists, func(a, b []byte) int { return len(a) - len(b) }), &names))
 	for _, name := range names {
 		out = append(out, "hook "+name)
 	}

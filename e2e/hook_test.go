@@ -15,6 +15,7 @@ import (
 
 	"wavex/internal/fakeapi"
 	"wavex/internal/jsonobject"
+	"wavex/internal/testrepo"
 )
 
 // shop is a plan of three commands, of which the second kills wavex, once.
@@ -204,9 +205,7 @@ func TestStopHookBlocksForTaskList(t *testing.T) {
 func read(t *testing.T, r repo, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return b
 }
 
@@ -215,9 +214,7 @@ func read(t *testing.T, r repo, name string) []byte {
 func TestPlugin(t *testing.T) {
 	t.Parallel()
 	plugin, err := filepath.Abs("../plugin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	r := newRepo(t, shop)
 	srv := fakeapi.New(t, fakeapi.Script{Agents: []*fakeapi.Agent{{When: fakeapi.Prompt(
 		"Run a plan with wavex: plan.json --budget 3"), Steps: []fakeapi.Reply{
@@ -239,9 +236,7 @@ func TestPlugin(t *testing.T) {
 		Commands []string `json:"slash_commands"`
 	}
 	for _, l := range e.of("system", "init") {
-		if err := json.Unmarshal(l.raw, &init); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, json.Unmarshal(l.raw, &init))
 	}
 	for _, name := range []string{"run", "status", "plan", "resume", "cancel"} {
 		if !strings.Contains(strings.Join(init.Commands, " ")+" ", "wavex:"+name+" ") {
@@ -256,9 +251,7 @@ func TestPluginInstalls(t *testing.T) {
 	release := reserveProcesses(t, 1)
 	defer release()
 	top, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	env := Env(t, serve(t))
 	for _, c := range []struct{ args, says string }{
 		{"validate plugin", "passed"}, {"validate .", "passed"}, {"marketplace add " + top, "added"},

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 // tool is a Bash tool call that runs until it is killed, and reports its life through a FIFO: its
@@ -33,9 +34,7 @@ type tool struct {
 func newTool(t *testing.T) *tool {
 	t.Helper()
 	fifo := filepath.Join(t.TempDir(), "life")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, syscall.Mkfifo(fifo, 0o600))
 	return &tool{fifo: fifo, command: "exec 3>" + fifo + "; echo $$ >&3; sleep 300 & wait"}
 }
 
@@ -44,9 +43,7 @@ func (l *tool) started(t *testing.T) {
 	t.Helper()
 	// Open for writing as well, so that there is no end of file before the tool has started.
 	first, err := os.OpenFile(l.fifo, os.O_RDWR|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	defer func() { _ = first.Close() }()
 	_ = first.SetReadDeadline(time.Now().Add(testLimit))
 	buf := make([]byte, 32)
@@ -226,9 +223,7 @@ func noResumeBeforeTheFirstAnswer(t *testing.T, c cli) {
 	p.signal(syscall.SIGKILL)
 	p.end()
 	for _, f := range transcripts(env) {
-		if err := os.Remove(f); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.Remove(f))
 	}
 	e := call(t, srv, setup{cli: c, stdin: "go on", env: env, dir: dir, args: []string{"--resume", session}})
 	if e.exit != 1 || !strings.Contains(e.stderr+e.plain, "No conversation found") {

@@ -17,6 +17,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 // heavyUsage costs 0.1275 dollars at the tests' prices, nearly all of it output.
@@ -69,9 +70,7 @@ func ledgerAfterKill(t *testing.T, c cli, killWavex, killCLI bool) {
 	w := r.wavexEnv(env, "run", "plan.json", "--output", "json")
 	awaitAll(t, srv, processes, responses)
 	if killWavex {
-		if err := w.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, w.cmd.Process.Kill())
 	}
 	if n := killMarked(t, mark, c); killCLI && !killWavex && n != processes {
 		t.Fatalf("%d processes of the CLI killed, want %d", n, processes)
@@ -119,9 +118,7 @@ func ledgerAfterKill(t *testing.T, c cli, killWavex, killCLI bool) {
 func killMarked(t *testing.T, entry string, c cli) (n int) {
 	t.Helper()
 	path, err := filepath.EvalSymlinks(c.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for pid, fd := range marked(t, entry) {
 		if exe, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe"); err == nil && exe == path {
 			if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err == nil {

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // The environment variables of a liar: the name of its lie, and the path of the CLI.
@@ -76,9 +78,7 @@ func (c cli) lying(t *testing.T, name string) cli {
 		t.Fatalf("there is no lie %q", name)
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	c.name, c.path = name, executable(t, fmt.Sprintf("#!/bin/sh\n%s='%s' %s='%s' exec '%s' \"$@\"\n",
 		lieVar, name, lieAbout, c.path, self)).path
 	return c

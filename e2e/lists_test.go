@@ -15,6 +15,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 // finding is an entry of the outputs of examples/audit-fix.
@@ -63,9 +64,7 @@ func auditByLists(t *testing.T, c cli) {
 			fakeapi.Use(fakeapi.Read("pkg/a/run.go")).WithUsage(use),
 			fakeapi.Use(fakeapi.Edit("pkg/a/run.go", "dropped", "returned")).WithUsage(use), report("true")}}}})
 	example, err := os.ReadFile(filepath.Join("..", "examples", "audit-fix", "plan.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	r, env := newRepo(t, "-- pkg/a/run.go --\ndropped\n-- pkg/b/b.go --\nfine\n").on(c), Env(t, srv)
 	r.write("plan.yaml", strings.Replace(string(example), "model: sonnet", "model: "+model, 1))
 	e := r.wavexEnv(env, "run", "plan.yaml", "--set", `folders=["pkg/a","pkg/b"]`, "--output", "json", "--counsel", "off",
@@ -109,9 +108,7 @@ func mustAddItems(t *testing.T, all []event, want map[string][]finding) {
 		if v.Type != "items_added" {
 			continue
 		}
-		if err := json.Unmarshal(v.Data, &added); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, json.Unmarshal(v.Data, &added))
 		list, known := want[added.Group]
 		if delete(want, added.Group); !known || !slices.Equal(added.Items, list) || len(added.Tasks) != len(list) {
 			t.Errorf("%+v, want %+v", added, list)

@@ -14,6 +14,7 @@ import (
 
 	"wavex/internal/fakeapi"
 	"wavex/internal/loop"
+	"wavex/internal/testrepo"
 )
 
 const onePlan = `
@@ -91,17 +92,13 @@ func TestShims(t *testing.T) {
 			srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{writesA(1)}})
 			r, bin := newRepo(t, onePlan), t.TempDir()
 			path := filepath.Join(bin, "claude")
-			if err := os.Symlink(shared.cli.path, filepath.Join(bin, "real")); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, os.Symlink(shared.cli.path, filepath.Join(bin, "real")))
 			manager := "#!/bin/sh\ncase \"$0\" in *asdf) shift 2 ;; *claude) ;; *) exit 64 ;; esac\nexec '" + shared.cli.path +
 				"' \"$@\"\n"
 			for file, text := range map[string]string{path: shim, filepath.Join(bin, "asdf"): manager,
 				filepath.Join(bin, "mise"): manager} {
 				if text == "" { // mise: a link to the manager, which acts by the name of the link
-					if err := os.Symlink("mise", file); err != nil {
-						t.Fatal(err)
-					}
+					testrepo.Must(t, os.Symlink("mise", file))
 				} else if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
 					t.Fatal(err)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"wavex/internal/fakeapi"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 )
 
 // wavex logs and the page show the words, tools and edits in the real CLI's stream.
@@ -45,9 +46,7 @@ func TestLogsOfTheRealCLI(t *testing.T) {
 		at += i
 	}
 	page, err := reporttest.Unpack(r.wavex(srv, "report", "--html").end().stdout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for _, want := range []string{`@@ -0,0 +1,3 @@\n+one\n+two\n+three\n`, `@@ -1,3 +1,3 @@\n one\n-two\n+zwei\n three\n`,
 		`"status":"complete"`, "It is German now."} {
 		if !strings.Contains(page, want) {

@@ -13,6 +13,7 @@ import (
 
 	"wavex/internal/fakeapi"
 	"wavex/internal/jsonobject"
+	"wavex/internal/testrepo"
 )
 
 // A session checks a plan, rehearses it, follows it, answers its question, reads a log, and cancels a run. A run goes
@@ -20,9 +21,7 @@ import (
 func TestMCP(t *testing.T) {
 	t.Parallel()
 	plugin, err := filepath.Abs("../plugin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	r := newRepo(t, `-- plan.json --
 {"name": "hello", "isolation": "shared", "defaults": {"policy": {"ask": "touch"}}, "tasks": [
   {"id": "T-000", "subject": "Wait for the client",
@@ -59,9 +58,7 @@ func TestMCP(t *testing.T) {
 		Tools []string `json:"tools"`
 	}
 	for _, l := range e.of("system", "init") {
-		if err := json.Unmarshal(l.raw, &init); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, json.Unmarshal(l.raw, &init))
 	}
 	for _, tool := range []string{"check", "run", "status", "logs", "answer", "cancel"} {
 		if !slices.Contains(init.Tools, prefix+tool) {

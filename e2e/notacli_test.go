@@ -14,6 +14,7 @@ import (
 
 	"wavex/internal/fakeapi"
 	"wavex/internal/proc/proctest"
+	"wavex/internal/testrepo"
 )
 
 // executable writes a script, and returns it as a CLI.
@@ -30,9 +31,7 @@ func TestProgramThatIsNotACLI(t *testing.T) {
 	brief := strings.Replace(manyTasks(2, 2), `"defaults": {`, `"defaults": {"idleTimeout": "15s", `, 1)
 	const tells = "#!/bin/sh\n[ \"$1\" = --version ] && echo '2.1.330 (Claude Code)' && exit\n"
 	plain := filepath.Join(t.TempDir(), "claude")
-	if err := os.WriteFile(plain, []byte("not a program\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(plain, []byte("not a program\n"), 0o644))
 	const install = "install it with: npm"
 	for _, test := range []struct {
 		name string

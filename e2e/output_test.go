@@ -10,6 +10,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -63,9 +64,7 @@ func TestOutput(t *testing.T) {
 			Result runner.Result
 		}
 		if v.Type == "attempt_ended" {
-			if err := json.Unmarshal(v.Data, &end); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, json.Unmarshal(v.Data, &end))
 			ends = append(ends, end.Result)
 			if end.Task == "T-001" && (end.Result.Outcome != runner.Done ||
 				!strings.Contains(end.Result.Report, "LOOP_STATUS")) {
@@ -81,9 +80,7 @@ func TestOutput(t *testing.T) {
 	for id, want := range map[string]any{"T-001": map[string]any{"items": items}, "T-002": map[string]any{"n": 7}} {
 		got := r.wavexEnv(env, "output", id).end()
 		text, err := json.Marshal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		if !sameJSON(t, got.stdout, string(text)) {
 			t.Errorf("the output of %s is %s, want %s", id, got.stdout, text)
 		}
@@ -108,8 +105,6 @@ func sameJSON(t *testing.T, a, b string) bool {
 func mustJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return string(text)
 }

@@ -21,6 +21,7 @@ import (
 	"wavex/internal/jsonobject"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -299,9 +300,7 @@ func TestEndsWhileAsked(t *testing.T) {
 			}
 		},
 		"stdin": func(t *testing.T, p *cliProcess) {
-			if err := p.in.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, p.in.Close())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

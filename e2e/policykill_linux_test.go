@@ -18,6 +18,7 @@ import (
 	"wavex/e2e/rig"
 	"wavex/internal/fakeapi"
 	"wavex/internal/question"
+	"wavex/internal/testrepo"
 )
 
 // A CLI whose wavex is frozen waits, and carries the call out when wavex goes on. If wavex is killed, the
@@ -51,9 +52,7 @@ func killedWhileAsked(t *testing.T, c cli) {
 	}
 	dir := question.Dir(filepath.Join(runs[0], "questions"))
 	release, err := dir.Watch()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	defer release()
 	gate.Open()
 	isOpen := func(id string) bool {
@@ -65,15 +64,11 @@ func killedWhileAsked(t *testing.T, c cli) {
 		t.Fatal("no second question is open")
 	}
 	transcribed(t, env, "echo early") // a session that is not written cannot be continued
-	if err := w.cmd.Process.Signal(unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, w.cmd.Process.Signal(unix.SIGSTOP))
 	if _, err := os.Stat(filepath.Join(r.dir, "work.txt")); err == nil {
 		t.Error("the call ran beside a frozen wavex")
 	}
-	if err := w.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, w.cmd.Process.Kill())
 	mustBeGone(t, mark, time.Second, "the kill")
 	_, missing := os.Stat(filepath.Join(r.dir, "work.txt"))
 	if missing == nil {
@@ -109,18 +104,14 @@ func frozenAndContinued(t *testing.T, w *wavexRun, dir question.Dir, isOpen func
 		return err == nil && bytes.Contains(stat, []byte(") T "))
 	}
 	ran := func() bool { _, err := os.Stat(filepath.Join(w.cmd.Dir, "frozen")); return err == nil }
-	if err := w.cmd.Process.Signal(unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, w.cmd.Process.Signal(unix.SIGSTOP))
 	if !rig.Until(ctx, isFrozen) {
 		t.Fatal("wavex is not frozen")
 	}
 	if err := dir.Answer("q1", question.Answer{Choice: question.Once}, time.Now()); err != nil || ran() {
 		t.Errorf("answered beside a frozen wavex: %v; the call ran: %v", err, ran())
 	}
-	if err := w.cmd.Process.Signal(unix.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, w.cmd.Process.Signal(unix.SIGCONT))
 	if !rig.Until(ctx, ran) {
 		t.Error("the call did not run when wavex went on")
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 // quickstart returns a copy of examples/quickstart.
@@ -20,14 +21,10 @@ func quickstart(t *testing.T) repo {
 	r := newRepo(t, "")
 	from := filepath.Join("..", "examples", "quickstart")
 	for _, name := range []string{"seed", "solution", "reset"} {
-		if err := os.CopyFS(filepath.Join(r.dir, name), os.DirFS(filepath.Join(from, name))); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.CopyFS(filepath.Join(r.dir, name), os.DirFS(filepath.Join(from, name))))
 	}
 	data, err := os.ReadFile(filepath.Join(from, "plan.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	r.write("plan.json", string(data))
 	r.write("go.mod", "module quickstart\n\ngo 1.24\n") // in the checkout it belongs to wavex's own module
 	return r
@@ -66,9 +63,7 @@ func TestQuickstart(t *testing.T) {
 	rehearseQuickstart(t, r)
 	solution := func(path string) string {
 		data, err := os.ReadFile(filepath.Join(r.dir, "solution", path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		return string(data)
 	}
 	var agents []*fakeapi.Agent

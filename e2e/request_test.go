@@ -21,6 +21,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/fakeapi"
 	"wavex/internal/loop"
+	"wavex/internal/testrepo"
 )
 
 // packages returns a repository that lacks two packages: the start of calculator.
@@ -97,9 +98,7 @@ func planned(t *testing.T, r repo, srv *fakeapi.Server, e wavexEnd) {
 		Tasks      struct{ Completed int }
 		Cost       budget.USD
 	}
-	if err := json.Unmarshal(last.Data, &end); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(last.Data, &end))
 	if e.exit != 0 || end.Status != "complete" || end.Tasks.Completed != 2 || end.Iterations != 2 {
 		t.Fatalf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
 	}
@@ -135,9 +134,7 @@ func TestRequestToResult(t *testing.T) {
 	}
 	// The journal holds the events that a program would have received.
 	journal, err := os.ReadFile(loop.In(r.dir).Path(loop.Journal))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	_, e.stdout, _ = strings.Cut(string(journal), "\n") // without the header
 	planned(t, r, srv, e)
 	// The planner can read and cannot write; a stage that needs no tools has none.
@@ -177,12 +174,8 @@ func (r repo) killedAfter(env []string, last func(event) bool, args ...string) {
 	var said strings.Builder
 	c.Stderr = &said
 	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
+	testrepo.Must(t, c.Start())
 	found := false
 	in := bufio.NewScanner(out)
 	in.Buffer(nil, 1<<20)
@@ -197,15 +190,9 @@ func (r repo) killedAfter(env []string, last func(event) bool, args ...string) {
 	_ = c.Wait() // it was killed
 	// A child that it was about to start may still hold a copy of its lock for a moment.
 	lock, err := os.Open(filepath.Join(r.dir, ".loop", "lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
-	if err := lock.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
+	testrepo.Must(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+	testrepo.Must(t, lock.Close())
 	if !found {
 		t.Fatalf("wavex %v ended before the event it was to be killed at\n%s", args, said.String())
 	}

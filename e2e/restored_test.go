@@ -16,6 +16,7 @@ import (
 	"wavex/internal/fakeapi"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -45,20 +46,12 @@ func TestRestoredLoopContinues(t *testing.T) {
 	}
 	loop, kept := loop.In(r.dir), t.TempDir()
 	run(3, "run", "plan.json", "--max-iterations", "1", "--allow-short")
-	if err := os.CopyFS(kept, os.DirFS(string(loop))); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.CopyFS(kept, os.DirFS(string(loop))))
 	for range 2 {
 		run(0, "resume", "plan.json", "--max-iterations", "5")
-		if err := os.Remove(filepath.Join(r.dir, "b")); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.RemoveAll(string(loop)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.CopyFS(string(loop), os.DirFS(kept)); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.Remove(filepath.Join(r.dir, "b")))
+		testrepo.Must(t, os.RemoveAll(string(loop)))
+		testrepo.Must(t, os.CopyFS(string(loop), os.DirFS(kept)))
 	}
 }
 

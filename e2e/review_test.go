@@ -15,6 +15,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/fakeapi"
 	"wavex/internal/loop"
+	"wavex/internal/testrepo"
 )
 
 // answers returns an agent that gives one structured answer to every call of a kind.
@@ -76,9 +77,7 @@ func TestReviewedToCompletion(t *testing.T) {
 `)
 	e := r.wavex(srv, "run", "plan.json", "--review", "auto").end()
 	journal, err := os.ReadFile(loop.In(r.dir).Path(loop.Journal))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	events, last, err := readEvents(string(journal))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, e.stderr)
@@ -141,9 +140,7 @@ func reviewed(t *testing.T, data []byte) string {
 			}
 		}
 	}
-	if err := json.Unmarshal(data, &d); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(data, &d))
 	l := d.Mode
 	for _, f := range d.Review.Findings {
 		switch {

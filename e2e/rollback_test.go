@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 func TestChallengedFixedAndRolledBack(t *testing.T) {
@@ -56,9 +57,7 @@ mine
 	}
 
 	file := filepath.Join(r.dir, "f0.txt")
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Remove(file))
 	if e = r.wavex(srv, "verify", "--fix").end(); e.exit != 0 || !strings.Contains(e.stdout, "- R-001: ✓") ||
 		!strings.Contains(e.stdout, "0 gaps") {
 		t.Fatalf("exit %d\n%s\n%s", e.exit, e.stdout, e.stderr)

@@ -14,6 +14,7 @@ import (
 	"wavex/e2e/rig"
 	"wavex/internal/fakeapi"
 	"wavex/internal/loop"
+	"wavex/internal/testrepo"
 )
 
 // A signal stops a fleet at any moment: within seven seconds, with the costs of all turns on record and
@@ -82,9 +83,7 @@ func signalledFleet(t *testing.T, c cli, tasks, requests int) {
 	}
 	within(last)
 	journal, err := os.ReadFile(loop.In(r.dir).Path(loop.Journal))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if n := strings.Count(string(journal), `"type":"turn_ended"`); n != tasks {
 		t.Errorf("%d turns of %d tasks have ended, %d events in the resume", n, tasks, len(all))
 	}

@@ -17,6 +17,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/claude/statement"
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 // probedStatement is one statement in the output of `wavex doctor --probe --output json`.
@@ -140,9 +141,7 @@ func contents(t *testing.T, paths []string) string {
 	var all strings.Builder
 	for _, p := range paths {
 		data, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		all.Write(data)
 	}
 	return all.String()

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 func create(subject, description string) fakeapi.Reply {
@@ -56,9 +57,7 @@ func configDir(env []string) (dir string) {
 func readList(t *testing.T, dir string) map[string]listTask {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	all := map[string]listTask{}
 	for _, name := range names {
 		data, err := os.ReadFile(name)
@@ -110,9 +109,7 @@ func TestHowTheCLIKeepsLists(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	dir := filepath.Join(home, "tasks", "a-b-c_d--")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.MkdirAll(dir, 0o755))
 	ok := func(id, more string) string {
 		return fmt.Sprintf(`{"id":%q,"subject":"s%s","description":"d","status":"pending","blocks":[],"blockedBy":[]%s}`,
 			id, id, more)
@@ -128,9 +125,7 @@ func TestHowTheCLIKeepsLists(t *testing.T) {
 		".7.json123":     ok("7", ""),
 		".highwatermark": "41\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	// hold returns then with an action on the request: it takes a lock as the CLI does, with the
 	// given age.

@@ -17,6 +17,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/fakeapi"
 	"wavex/internal/jsonobject"
+	"wavex/internal/testrepo"
 )
 
 func TestTroubleOfOneTask(t *testing.T) {
@@ -104,9 +105,7 @@ func TestStopHookOfTheUser(t *testing.T) {
 			const twice = `test "$WAVEX_TASK" || exit 0
 f=$HOME/$WAVEX_TASK; echo x >> $f; test $(wc -l < $f) -gt 2 || `
 			hook, err := json.Marshal(twice + "{ " + holds + "; }")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			at := settingsOfUser(t, env, `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": `+string(hook)+`}]}]}}`)
 			e := r.wavexEnv(env, "run", "plan.json", "--accept-assumptions", "--output", "json").end()
 			all, _ := e.events(t)
@@ -133,12 +132,8 @@ f=$HOME/$WAVEX_TASK; echo x >> $f; test $(wc -l < $f) -gt 2 || `
 func settingsOfUser(t *testing.T, env []string, text string) string {
 	t.Helper()
 	at := filepath.Join(configDir(env), "settings.json")
-	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.MkdirAll(filepath.Dir(at), 0o755))
+	testrepo.Must(t, os.WriteFile(at, []byte(text), 0o644))
 	return at
 }
 
@@ -152,9 +147,7 @@ func outcomesOf(t *testing.T, all []event, id string) string {
 			Result struct{ Outcome string }
 		}
 		if e.Type == "attempt_ended" {
-			if err := json.Unmarshal(e.Data, &data); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, json.Unmarshal(e.Data, &data))
 		}
 		if data.Task == id {
 			out = append(out, data.Result.Outcome)
@@ -172,16 +165,12 @@ func TestUpdateOfTheCLI(t *testing.T) {
 	version := func(name, update string) string {
 		path := filepath.Join(bin, name)
 		script := fmt.Sprintf("#!/bin/sh\n%s\nexec %s \"$@\"\n", update, r.cli.path)
-		if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile(path, []byte(script), 0o755))
 		return path
 	}
 	link, next := filepath.Join(bin, "claude"), version("new", "")
 	before := version("old", fmt.Sprintf("test -z \"$WAVEX_TASK\" || { ln -sfn %s %s; rm -f %s/old; }", next, link, bin))
-	if err := os.Symlink(before, link); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Symlink(before, link))
 	r.cli.path = link
 	e := r.wavex(srv, "run", "plan.json").end()
 	if _, err := os.Stat(before); e.exit != 0 || !errors.Is(err, fs.ErrNotExist) {

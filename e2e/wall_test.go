@@ -16,6 +16,7 @@ import (
 
 	"wavex/internal/fakeapi"
 	"wavex/internal/proc"
+	"wavex/internal/testrepo"
 	"wavex/internal/wall"
 )
 
@@ -48,9 +49,7 @@ func testWall(t *testing.T, c cli, isolation, sandbox string) {
 		`"tasks": [{"id": "T-001", "subject": "Work", "files": [{"path": "work.txt", "action": "create"}]}]}`+"\n").on(c)
 	commitAll(t, r.dir)
 	config, err := os.ReadFile(filepath.Join(r.dir, ".git", "config"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	env := Env(t, srv)
 	_, none := wall.Try(t.Context(), r.dir, env)
 	if sandbox == "off" {
@@ -118,9 +117,7 @@ func TestOrdinaryWorkBehindWall(t *testing.T) {
 				commitAll(t, r.dir)
 				dir := listen(t, "ssh", "S.gpg-agent", "docker")
 				goPath, err := exec.LookPath("go")
-				if err != nil {
-					t.Fatal(err)
-				}
+				testrepo.Must(t, err)
 				env := append(Env(t, srv), "SSH_AUTH_SOCK="+dir+"/ssh", "GNUPGHOME="+dir, "GO="+goPath,
 					"DOCKER_HOST=unix://"+dir+"/docker", "GOFLAGS=") // go env -w warns of a variable that is set
 				e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--counsel", "off", "--accept-assumptions",
@@ -139,9 +136,7 @@ func TestOrdinaryWorkBehindWall(t *testing.T) {
 func listenTCP(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l.Addr().(*net.TCPAddr).Port
 }
@@ -164,15 +159,11 @@ func commitAll(t *testing.T, dir string) {
 func listen(t *testing.T, names ...string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "w") // the path of a socket has 107 bytes at most
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	for _, name := range names {
 		l, err := net.Listen("unix", filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
@@ -199,9 +190,7 @@ func TestStrictWall(t *testing.T) {
 
 func testStrictWall(t *testing.T, c cli, isolation string) {
 	outside, err := os.MkdirTemp("/var/tmp", "wavex-outside")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(outside) })
 	port := listenTCP(t)
 	// It exits 0 if it cannot connect.

@@ -17,9 +17,7 @@ func TestOutsideChanges(t *testing.T) {
 	dir, kept := t.TempDir(), t.TempDir()
 	write := func(path, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600))
 	}
 	write("test.sh", "1")
 	write("plan.json", "1")
@@ -33,9 +31,7 @@ func TestOutsideChanges(t *testing.T) {
 		t.Helper()
 		at := attemptOf(req)
 		b, err := at.openBaseline(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if first = b; req.Attempt > 1 {
 			b = b.withOutsideChanges(t.Context(), at)
 		}
@@ -69,9 +65,7 @@ func TestOutsideChanges(t *testing.T) {
 	write("new.mod", "1")
 	a, b = attempt(func() {})
 	want("mended by a person", a, b, "test.sh")
-	if err := os.Remove(filepath.Join(dir, "new.mod")); err != nil { // a person
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "new.mod")))
 	a, b = attempt(func() {})
 	want("removed by a person", a, b, "test.sh")
 	a, b = attempt(func() { write("plan.json", "3") })
@@ -86,9 +80,7 @@ func TestOutsideChanges(t *testing.T) {
 	write("test.sh", "1")
 	a, b = attempt(func() {})
 	want("less is guarded", a, b)
-	if err := os.WriteFile(finalStatePath(req.Baseline), []byte(`{"attempt":9,"gua`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(finalStatePath(req.Baseline), []byte(`{"attempt":9,"gua`), 0o600))
 	a, b = attempt(func() {})
 	want("half a record", a, b, "go.mod")
 }
@@ -110,7 +102,7 @@ func TestChecksBeforeTheWork(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a", "b"} {
-		mustDo(t, os.WriteFile(filepath.Join(req.Dir, name), []byte("x"), 0o600))
+		must(t, os.WriteFile(filepath.Join(req.Dir, name), []byte("x"), 0o600))
 	}
 	open("a", 1)
 	if got := checksDigest([]plan.Check{{Run: "a"}}); got != "0e981dd858f4c2dc" { // bases of earlier versions have it
@@ -119,7 +111,7 @@ func TestChecksBeforeTheWork(t *testing.T) {
 	open("a", 0)
 	open("b", 1)
 	open("b", 0)
-	mustDo(t, os.WriteFile(req.Baseline, []byte(`{"files":{},"vacuous":true}`), 0o600))
+	must(t, os.WriteFile(req.Baseline, []byte(`{"files":{},"vacuous":true}`), 0o600))
 	open("c", 0)
 }
 

@@ -32,12 +32,8 @@ func TestClosedPaths(t *testing.T) {
 		"sub/.claude/settings.json": "", "sub/.claude/skills/s/SKILL.md": "", "sub/b/.claude/agents/a.md": "",
 	} {
 		path := filepath.Join(project, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	protect := []string{"prot", "none"}
 	common := []string{".loop/journal.jsonl", ".git/hooks", ".git/config", ".git/config.worktree", ".mcp.json"}
@@ -69,9 +65,7 @@ func TestClosedPaths(t *testing.T) {
 		var got []string
 		for _, p := range c.req.closedPaths("") {
 			rel, err := filepath.Rel(project, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got = append(got, rel)
 		}
 		rules := c.req.policy(nil)
@@ -270,12 +264,8 @@ func TestRepository(t *testing.T) {
 func projectFile(t *testing.T, dir, name, text string) {
 	t.Helper()
 	at := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(at), 0o755))
+	must(t, os.WriteFile(at, []byte(text), 0o644))
 }
 
 // A wall gets the paths that exist. Of those that a pattern names, it gets a directory and not its entries.
@@ -298,7 +288,7 @@ func TestClosedDirectories(t *testing.T) {
 	} {
 		for i, at := range c.got {
 			rel, err := filepath.Rel(dir, at)
-			mustDo(t, err)
+			must(t, err)
 			if c.got[i] = rel; at == "/run" {
 				c.got[i] = "../../run"
 			}

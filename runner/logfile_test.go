@@ -31,7 +31,7 @@ func TestLongLog(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			log, err := (&Host{}).CreateLog(dir, "output.txt")
-			mustDo(t, err)
+			must(t, err)
 			defer log.Close()
 			var whole bytes.Buffer
 			out := bufio.NewWriterSize(log, 9973) // a write for each line takes most of the time
@@ -39,16 +39,16 @@ func TestLongLog(t *testing.T) {
 				text := line(i)
 				whole.WriteString(text)
 				_, err := out.WriteString(text)
-				mustDo(t, err)
+				must(t, err)
 				if whole.Len() > maxLog && i%40000 == 0 {
-					mustDo(t, out.Flush())
+					must(t, out.Flush())
 					checkLog(t, dir, whole.Bytes(), name == "lines")
 				}
 			}
-			mustDo(t, out.Flush())
+			must(t, out.Flush())
 			checkLog(t, dir, whole.Bytes(), name == "lines")
 			got, err := os.ReadFile(filepath.Join(dir, "output.txt"))
-			mustDo(t, err)
+			must(t, err)
 			if whole := bytes.Index(got, []byte("\n...")) == maxLog/2; name == "no lines" && !whole {
 				t.Error("the head is not half of the file")
 			}
@@ -64,7 +64,7 @@ func TestLongWrite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	log, err := (&Host{}).CreateLog(dir, "output.txt")
-	mustDo(t, err)
+	must(t, err)
 	defer log.Close()
 	var whole bytes.Buffer
 	for i := 0; whole.Len() < 3*maxLog; i++ {
@@ -83,7 +83,8 @@ func TestLongWrite(t *testing.T) {
 	}
 }
 
-func mustDo(t *testing.T, err error) {
+// must fails the test on an error.
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -105,14 +106,14 @@ func openIn(dir string) (open []string) {
 func checkLog(t *testing.T, dir string, whole []byte, lines bool) {
 	t.Helper()
 	got, err := os.ReadFile(filepath.Join(dir, "output.txt"))
-	mustDo(t, err)
+	must(t, err)
 	mark := regexp.MustCompile(`\n\.\.\. (\d+) bytes left out \.\.\.\n`).FindSubmatchIndex(got)
 	if mark == nil || len(got) > maxLog {
 		t.Fatalf("%d bytes kept, the mark: %v", len(got), mark)
 	}
 	head, tail := got[:mark[0]], got[mark[1]:]
 	n, err := strconv.Atoi(string(got[mark[2]:mark[3]]))
-	mustDo(t, err)
+	must(t, err)
 	if len(head)+n+len(tail) != len(whole) || !bytes.HasPrefix(whole, head) || !bytes.HasSuffix(whole, tail) {
 		t.Fatalf("of %d bytes, %d and %d are kept and %d left out", len(whole), len(head), len(tail), n)
 	}
@@ -158,13 +159,13 @@ func TestReplacedLog(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "output.txt")
 		log, err := (&Host{}).CreateLog(dir, "output.txt")
-		mustDo(t, err)
+		must(t, err)
 		defer log.Close()
 		for range c.chunks {
 			_, err := log.Write(chunk)
-			mustDo(t, err)
+			must(t, err)
 		}
-		mustDo(t, c.change(path))
+		must(t, c.change(path))
 		if n, err := log.Write(bytes.Repeat(chunk, 4)); err == nil || n != c.written<<20 {
 			t.Errorf("%s: %d bytes written, %v", name, n, err)
 		}
@@ -246,16 +247,16 @@ func TestRedactedLog(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new")
 	log, err := (&Host{Redactor: holding{}}).CreateLog(dir, "output.txt")
-	mustDo(t, err)
+	must(t, err)
 	_, err = log.Write([]byte("my secret"))
-	mustDo(t, err)
+	must(t, err)
 	path := log.Flush()
 	if got, err := os.ReadFile(path); err != nil || string(got) != "my [removed]" ||
 		path != filepath.Join(dir, "output.txt") {
 		t.Errorf("%s: %q, %v", path, got, err)
 	}
 	_, err = log.Write([]byte(" and more"))
-	mustDo(t, err)
+	must(t, err)
 	log.Close()
 	if got, err := os.ReadFile(path); err != nil || string(got) != "my [removed] and more" {
 		t.Errorf("%q, %v", got, err)
@@ -266,7 +267,7 @@ func TestRedactedLog(t *testing.T) {
 		}
 	}
 	gone := filepath.Join(dir, "link")
-	mustDo(t, os.Symlink("gone", gone))
+	must(t, os.Symlink("gone", gone))
 	if _, err := (&Host{}).CreateLog(gone, "new"); err == nil || !strings.HasPrefix(err.Error(), "mkdir ") {
 		t.Errorf("a log in a folder that cannot be made: %v", err)
 	}

@@ -38,32 +38,32 @@ func TestKeptValues(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	value := []byte(`"` + string(bytes.Repeat([]byte("x"), inlineOutput)) + `"`)
 	o, err := keepOutput(dir, value)
-	mustDo(t, err)
+	must(t, err)
 	if got, err := o.Read(dir); err != nil || !bytes.Equal(got, value) || o.Value != nil || o.Size != len(value) {
 		t.Errorf("%+v: %.20q, %v", o, got, err)
 	}
 	path, err := KeepFile(dir, value)
-	mustDo(t, err)
+	must(t, err)
 	if path != filepath.Join(dir, o.Digest+".json") {
 		t.Errorf("kept at %s", path)
 	}
 	first, err := os.Stat(path)
-	mustDo(t, err)
+	must(t, err)
 	for _, damaged := range []bool{false, true} {
 		if damaged {
-			mustDo(t, os.Truncate(path, 1))
+			must(t, os.Truncate(path, 1))
 			if got, err := o.Read(dir); err == nil {
 				t.Errorf("a damaged file is %.20q", got)
 			}
 		}
 		_, err := KeepFile(dir, value)
-		mustDo(t, err)
+		must(t, err)
 		if st, err := os.Stat(path); err != nil || os.SameFile(first, st) == damaged || st.Size() != first.Size() ||
 			st.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
 			t.Errorf("damaged %v: %v, %v", damaged, st, err)
 		}
 	}
-	mustDo(t, os.Remove(path))
+	must(t, os.Remove(path))
 	if _, err := o.Read(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
@@ -88,7 +88,7 @@ func TestKeepFileInATakenPlace(t *testing.T) {
 	t.Parallel()
 	dir, value := t.TempDir(), []byte("large")
 	sum := sha256.Sum256(value)
-	mustDo(t, os.Mkdir(outputFile(dir, hex.EncodeToString(sum[:])), 0o700))
+	must(t, os.Mkdir(outputFile(dir, hex.EncodeToString(sum[:])), 0o700))
 	if path, err := KeepFile(dir, value); err == nil || path != "" {
 		t.Errorf("kept as %q: %v", path, err)
 	}
@@ -101,13 +101,13 @@ func TestKeepFileInATakenPlace(t *testing.T) {
 func TestRemoveUnfinished(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "outputs")
-	mustDo(t, RemoveUnfinished(dir)) // there is none
+	must(t, RemoveUnfinished(dir)) // there is none
 	path, err := KeepFile(dir, []byte("whole"))
-	mustDo(t, err)
+	must(t, err)
 	for _, name := range []string{".next-1", ".next-23"} {
-		mustDo(t, os.WriteFile(filepath.Join(dir, name), []byte("ha"), 0o600))
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("ha"), 0o600))
 	}
-	mustDo(t, RemoveUnfinished(dir))
+	must(t, RemoveUnfinished(dir))
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != filepath.Base(path) {
 		t.Errorf("%v, %v", left, err)
 	}

@@ -21,9 +21,7 @@ func TestPipesForOwnFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"base.json", "left.json"} {
-		if err := unix.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, unix.Mkfifo(filepath.Join(dir, name), 0o600))
 	}
 	req := Request{Dir: dir, Baseline: filepath.Join(dir, "base.json")}
 	at := attemptOf(req)
@@ -53,20 +51,12 @@ func TestLogFilesFollowNoLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	theirs := filepath.Join(t.TempDir(), "theirs")
-	if err := os.WriteFile(theirs, []byte("theirs"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(theirs, filepath.Join(dir, loop.OutputFile)); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mkfifo(filepath.Join(dir, loop.PromptFile), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(theirs, []byte("theirs"), 0o600))
+	must(t, os.Symlink(theirs, filepath.Join(dir, loop.OutputFile)))
+	must(t, unix.Mkfifo(filepath.Join(dir, loop.PromptFile), 0o600))
 	a := &Host{}
 	r, err := a.CreateLog(dir, loop.OutputFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := r.Write([]byte("ours")); err != nil {
 		t.Error(err)
 	}

@@ -107,11 +107,11 @@ func TestRootsOfATask(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
 	real, linked := filepath.Join(top, "real"), filepath.Join(top, "linked")
-	mustDo(t, os.MkdirAll(filepath.Join(real, "sub", "dir"), 0o755))
+	must(t, os.MkdirAll(filepath.Join(real, "sub", "dir"), 0o755))
 	for _, repository := range []string{top, real} { // one in another one, whose files are not the task's
-		mustDo(t, os.Mkdir(filepath.Join(repository, ".git"), 0o755))
+		must(t, os.Mkdir(filepath.Join(repository, ".git"), 0o755))
 	}
-	mustDo(t, os.Symlink(real, linked))
+	must(t, os.Symlink(real, linked))
 	n := newNormaliser("", filepath.Join(linked, "sub", "dir"), filepath.Join(top, "log"))
 	for _, root := range []string{filepath.Join(linked, "sub", "dir"), filepath.Join(real, "sub", "dir"), linked, real,
 		filepath.Join(top, "log")} {
@@ -164,9 +164,7 @@ type pair struct {
 func readPair(t *testing.T, path string) pair {
 	t.Helper()
 	archive, err := txtar.ParseFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	comment := string(archive.Comment)
 	judgement, _, _ := strings.Cut(comment, "\n")
 	if judgement != "same" && judgement != "different" {
@@ -260,7 +258,7 @@ func TestFileDigestWithoutRoots(t *testing.T) {
 		dir := t.TempDir()
 		n := newNormaliser("", dir, "")
 		at := filepath.Join(dir, "a")
-		mustDo(t, os.WriteFile(at, []byte("made in "+dir), 0o600))
+		must(t, os.WriteFile(at, []byte("made in "+dir), 0o600))
 		for _, path := range []string{"a", at} {
 			seen[n.fileDigest(dir, path)] = true
 		}

@@ -17,12 +17,8 @@ func TestProtected(t *testing.T) {
 	put := func(name, text string) {
 		t.Helper()
 		path := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	for _, f := range []string{"go.mod", "sub/a.go", "golden/x/y.txt", ".git/golden", ".loop/go.mod"} {
 		put(f, "as it was")
@@ -44,9 +40,7 @@ func TestProtected(t *testing.T) {
 	put("sub/a.go", "changed")
 	put("golden/x/y.txt", "changed")
 	put("new.lock", "new")
-	if err := os.Remove(filepath.Join(root, "go.mod")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(root, "go.mod")))
 	if got, want := b.changedProtected(&req), []string{"go.mod", "golden/x/y.txt", "new.lock"}; !slices.Equal(got,
 		want) {
 		t.Errorf("broken are %v, want %v", got, want)
@@ -71,9 +65,7 @@ func TestManyProtectedFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for n := range maxProtected + 3 {
-		if err := os.Symlink("gone", filepath.Join(dir, fmt.Sprintf("%05d", n))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink("gone", filepath.Join(dir, fmt.Sprintf("%05d", n))))
 	}
 	got := (&Request{Dir: dir, Protect: []string{"*"}}).protected()
 	if _, over := got["20000"]; over || len(got) != maxProtected || got["19999"] != "link gone" {
@@ -102,24 +94,24 @@ func TestFileDigest(t *testing.T) {
 	if _, is := seen[""]; !is {
 		t.Errorf("a missing file has a digest: %v", seen)
 	}
-	mustDo(t, os.Symlink("nowhere", sub))
+	must(t, os.Symlink("nowhere", sub))
 	differs("a broken link")
-	mustDo(t, os.Remove(sub))
-	mustDo(t, os.WriteFile(sub, []byte("x"), 0o600))
+	must(t, os.Remove(sub))
+	must(t, os.WriteFile(sub, []byte("x"), 0o600))
 	differs("a file")
-	mustDo(t, os.Remove(sub))
-	mustDo(t, os.MkdirAll(filepath.Join(sub, ".git"), 0o700))
+	must(t, os.Remove(sub))
+	must(t, os.MkdirAll(filepath.Join(sub, ".git"), 0o700))
 	differs("a directory")
 	git := FileDigest(dir, "sub")
-	mustDo(t, os.WriteFile(filepath.Join(sub, ".git", "index"), []byte("x"), 0o600))
+	must(t, os.WriteFile(filepath.Join(sub, ".git", "index"), []byte("x"), 0o600))
 	if FileDigest(dir, "sub") != git {
 		t.Error("git's files count")
 	}
-	mustDo(t, os.WriteFile(filepath.Join(sub, "a"), []byte("x"), 0o600))
+	must(t, os.WriteFile(filepath.Join(sub, "a"), []byte("x"), 0o600))
 	differs("with a file")
-	mustDo(t, os.WriteFile(filepath.Join(sub, "a"), []byte("y"), 0o600))
+	must(t, os.WriteFile(filepath.Join(sub, "a"), []byte("y"), 0o600))
 	differs("with another content")
-	mustDo(t, os.Rename(filepath.Join(sub, "a"), filepath.Join(sub, "b")))
+	must(t, os.Rename(filepath.Join(sub, "a"), filepath.Join(sub, "b")))
 	differs("with another name")
 	if open := openIn(dir); open != nil {
 		t.Errorf("open are %q", open)
@@ -139,14 +131,14 @@ func TestFileDigestOfLongPaths(t *testing.T) {
 		dir := t.TempDir()
 		deep := strings.Repeat(strings.Repeat("d", 99)+"/", (4090-len(dir))/100) // the path of a folder that can be read
 		root, err := os.OpenRoot(dir)                                            // it opens one folder after the other
-		mustDo(t, err)
-		mustDo(t, root.MkdirAll(deep, 0o700))
+		must(t, err)
+		must(t, root.MkdirAll(deep, 0o700))
 		if leaf := deep + strings.Repeat("f", 200); isDir {
-			mustDo(t, root.Mkdir(leaf, 0o700))
+			must(t, root.Mkdir(leaf, 0o700))
 		} else {
-			mustDo(t, root.WriteFile(leaf, nil, 0o600))
+			must(t, root.WriteFile(leaf, nil, 0o600))
 		}
-		mustDo(t, root.Close())
+		must(t, root.Close())
 		if d := FileDigest("", dir); d != "unreadable" {
 			t.Errorf("directory %v: %s", isDir, d)
 		}
@@ -156,17 +148,13 @@ func TestFileDigestOfLongPaths(t *testing.T) {
 func TestTampered(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "check.sh"), []byte("exit 1"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "check.sh"), []byte("exit 1"), 0o644))
 	guards := []Guard{{Path: "check.sh"}, {Path: "gone.sh"}}
 	b := baseline{Guards: guardDigests(dir, guards)}
 	if got := b.tampered(dir, guards); got != nil {
 		t.Errorf("nothing changed, and %v is", got)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "check.sh"), []byte("exit 0"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "check.sh"), []byte("exit 0"), 0o644))
 	if got := b.tampered(dir, guards); len(got) != 1 || got[0].Path != "check.sh" {
 		t.Errorf("the check: %v", got)
 	}

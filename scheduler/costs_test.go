@@ -11,6 +11,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -171,19 +172,13 @@ func TestMoneyOfEndedTurns(t *testing.T) {
 		c.Run, c.Parallel, c.Schedule, c.Limits = "r", 2, schedule, budget.Limits{USD: 20 * budget.Dollar, Iterations: 9}
 		c.Review = event.ReviewOff
 		apply := func(b event.Body) {
-			if err := m.apply(b); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, m.apply(b))
 		}
 		apply(event.RunStarted{Config: c})
 		m.s.Limiter = Limiter{Limit: 2, Max: 2}
-		if err := m.start(); err != nil { // a and b
-			t.Fatal(err)
-		}
+		testrepo.Must(t, m.start())
 		for range 3 { // both turns, and the attempt at a
-			if err := m.end(); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, m.end())
 		}
 		b, ok := decideNext(m.s, epoch).(event.AttemptStarted)
 		if !ok || b.Task != "c" || b.Cap != 10*budget.Dollar {

@@ -22,6 +22,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/check"
 	"wavex/internal/event"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -116,9 +117,7 @@ func drawnPlan(t *testing.T, d dice) string {
 		all["waves"] = []any{map[string]any{"wave": 1, "title": "one", "parallel": false}}
 	}
 	text, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return string(text)
 }
 
@@ -439,9 +438,7 @@ func (f fate) session(t *testing.T, text string, c event.Config, past []event.Ev
 	p := mustPlan(t, text)
 	b := newFixture(t, p, c)
 	l, s := b.Loop, b.Loop.State
-	if err := s.Replay(past); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, s.Replay(past))
 	b.journal.events = past
 	if start, ok := l.StartEvent.(event.RunStarted); ok && d.oneIn(5) {
 		var ids []string
@@ -536,9 +533,7 @@ func rolledBack(t *testing.T, text string, events []event.Event, d dice) []event
 	}
 	apply := func(b event.Body) {
 		e := event.Event{Seq: s.Seq + 1, Time: s.Time, Body: b}
-		if err := s.apply(e); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, s.apply(e))
 		events = append(events, e)
 	}
 	apply(b)
@@ -671,9 +666,7 @@ func TestDecisions(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("testdata", "decisions.txt")
 	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	update, rest, all := os.Getenv("WAVEX_UPDATE") != "", string(file), ""
 	for seed := range 150 {
 		synctest.Test(t, func(t *testing.T) {
@@ -696,9 +689,7 @@ func TestDecisions(t *testing.T) {
 	}
 	switch {
 	case update:
-		if err := os.WriteFile(path, []byte(all), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile(path, []byte(all), 0o600))
 	case rest != "":
 		t.Errorf("%s ends with\n%s", path, rest)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -110,8 +111,6 @@ func TestFleet(t *testing.T) {
 func cpuTime(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

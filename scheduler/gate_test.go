@@ -10,6 +10,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -148,9 +149,7 @@ func TestBlockersLeadToRemediationTasks(t *testing.T) {
 		Files           []struct{ Path string }
 	}
 	first := added[0].Tasks[0]
-	if err := json.Unmarshal(first.Task, &got); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(first.Task, &got))
 	if got.ID != "R-002" || first.For != "review 1, F-1" || len(got.Verify) != 1 || got.Verify[0].Run != "go vet" ||
 		got.Files[0].Path != "x.go" ||
 		!strings.Contains(got.Description, "break it") || strings.Contains(got.Description, "\x1b") {

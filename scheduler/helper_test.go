@@ -17,6 +17,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -242,9 +243,7 @@ func nextSession(t rapid.TB, p *plan.Plan, c event.Config, events []event.Event)
 func (b *fixture) run(t testing.TB) event.RunEnded {
 	t.Helper()
 	end, err := b.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return end
 }
 

@@ -7,6 +7,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -42,9 +43,7 @@ func TestJobs(t *testing.T) {
 			config := event.DefaultConfig()
 			config.Limits = budget.Limits{USD: limit, Iterations: 2, Wave: limit}
 			err := errors.Join(replay(event.RunStarted{Config: config}), s.admits(jobOf(c.start)), replay(c.start))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			if held, ok := reservation(s.Ledger, jobOf(c.start).key); !ok || held != limit {
 				t.Errorf("%s is reserved, %v", held, ok)
 			}
@@ -55,9 +54,7 @@ func TestJobs(t *testing.T) {
 			if err := s.admits(job{key: "another", cap: 1}); !errors.As(err, &over) || over.Limit != budget.LimitMoney {
 				t.Errorf("more is admitted: %v", err)
 			}
-			if err := replay(c.end); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, replay(c.end))
 			if s.Ledger.Spent() != cost || s.Ledger.Reserved() != 0 || len(s.openWork) != 0 ||
 				s.waveLedger(1).Spent() != cost*budget.USD(c.wave) || s.waveLedger(1).Reserved() != 0 {
 				t.Errorf("%s spent, %s reserved, open %v", s.Ledger.Spent(), s.Ledger.Reserved(), s.openWork)

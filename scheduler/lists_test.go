@@ -12,6 +12,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -166,9 +167,7 @@ func TestOnlyGroupAfterAddedTasks(t *testing.T) {
 	s.selectTasks(s.Config.Only)
 	grow := func(p *plan.Plan, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		before, isList := len(s.Plan.Tasks), p.Groups[0].Known
 		if s.Plan = p; isList {
 			s.selectItems(before)

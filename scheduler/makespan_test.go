@@ -10,6 +10,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 )
 
 // layered returns a plan of random layers of 1 to most tasks, each task with one to three blockers in
@@ -43,9 +44,7 @@ func estimate(p *plan.Plan) func(int) float64 {
 func (m *simulation) ratio(t *testing.T, c event.Config) float64 {
 	t.Helper()
 	took, err := m.run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return took / makespanLowerBound(m.s.Plan, c.Parallel, estimate(m.s.Plan))
 }
 

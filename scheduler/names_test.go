@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // Package event computes the exit code of a run. The scheduler names none, and sets the code of a
@@ -143,9 +145,7 @@ func sources(t *testing.T, dir string) iter.Seq2[*token.FileSet, *ast.File] {
 			}
 			fset := token.NewFileSet()
 			f, err := parser.ParseFile(fset, path, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			if !yield(fset, f) {
 				return
 			}

@@ -7,6 +7,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -115,9 +116,7 @@ func TestALoginSurvivesAResume(t *testing.T) {
 		c.BudgetGiven = given
 		events := append(b.journal.events[:len(b.journal.events):len(b.journal.events)],
 			event.Event{Seq: s.Seq, Body: event.RunResumed{Config: c}})
-		if err := s.Replay(events); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, s.Replay(events))
 		if !s.Notional || s.Ledger.Limits().NoUSD != unlimited {
 			t.Errorf("given %t: notional %t, limits %+v", given, s.Notional, s.Ledger.Limits())
 		}

@@ -8,6 +8,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -127,9 +128,7 @@ func TestWorkWaitsForTheMoneyOfALightReview(t *testing.T) {
 			review := job{key: reviewKey(1), cap: budget.Dollar / 2}
 			for _, err := range []error{s.purse(job{}).reserve(job{key: "spent", cap: 1099 * budget.Dollar / 200}),
 				s.purse(review).reserve(review)} {
-				if err != nil {
-					t.Fatal(err)
-				}
+				testrepo.Must(t, err)
 			}
 			s.purse(job{}).commit("spent", 1099*budget.Dollar/200, 0, false)
 			s.closing.lightRunning = true

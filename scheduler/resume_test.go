@@ -10,6 +10,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/event"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -25,9 +26,7 @@ func (s *sessions) run(t *testing.T, iterations int, results map[string][]runner
 	end event.RunEnded) {
 	t.Helper()
 	b := newFixture(t, mustPlan(t, s.plan), s.config)
-	if err := b.State.Replay(s.events); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, b.State.Replay(s.events))
 	c := s.config
 	c.Limits.Iterations = b.State.Ledger.Iterations() + iterations
 	b.journal.events, b.runner.results = slices.Clone(s.events), results

@@ -10,6 +10,7 @@ import (
 	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/event"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -46,9 +47,7 @@ func TestACutReviewKeepsItsBlocker(t *testing.T) {
 		from := slices.IndexFunc(all, func(e event.Event) bool { return e.Body.Type() == "review_started" })
 		for cut := from + 1; cut < len(all); cut++ {
 			again := fixed(first)
-			if err := again.State.Replay(all[:cut]); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, again.State.Replay(all[:cut]))
 			again.StartEvent = event.RunResumed{Config: cfg}
 			again.journal.events = slices.Clone(all[:cut])
 			end := again.run(t)
@@ -83,9 +82,7 @@ func TestARepairWithoutAChange(t *testing.T) {
 	}{{blocker, event.RunPaused}, {unchanged, event.RunPaused}, {closed, event.RunComplete}} {
 		b := newFixture(t, mustPlan(t, planText(task("a"))), cfg)
 		if k > 0 {
-			if err := b.State.Replay(events); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, b.State.Replay(events))
 			b.StartEvent, b.journal.events = event.RunResumed{Config: cfg}, slices.Clone(events)
 		}
 		var open []counsel.Finding

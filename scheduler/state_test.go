@@ -15,6 +15,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -796,9 +797,7 @@ func TestCriteriaAfterARollback(t *testing.T) {
 	s.Assessment.Criteria = []event.Criterion{{ID: "C-1", Check: "x", Met: true}, {ID: "C-2", Check: "x"}, {ID: "C-3"},
 		{ID: "C-4", Check: "x", Met: true, WasUnmet: true}}
 	m := simulation{s: s}
-	if err := m.apply(event.RolledBack{}); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, m.apply(event.RolledBack{}))
 	for i, want := range []bool{false, true, false, true} {
 		if c := s.Assessment.Criteria[i]; c.WasUnmet != want || c.Met || c.Check != "" {
 			t.Errorf("%+v", c)

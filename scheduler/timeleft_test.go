@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wavex/internal/event"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -43,9 +44,7 @@ func TestTimeLeft(t *testing.T) {
 		s := NewState(mustPlan(t, text))
 		at := time.Unix(1000, 0)
 		apply := func(b event.Body) {
-			if err := s.apply(event.Event{Seq: s.Seq + 1, Time: at, Body: b}); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, s.apply(event.Event{Seq: s.Seq + 1, Time: at, Body: b}))
 		}
 		apply(event.RunStarted{Config: c})
 		apply(event.WaveStarted{Wave: 1})

@@ -11,6 +11,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 )
 
 // usersPlans are the plans of testdata/journals, by the name of the journal.
@@ -65,15 +66,11 @@ func TestUsersOnRecord(t *testing.T) {
 // readJournal returns the events of a journal of testdata.
 func readJournal(t *testing.T, name string) (events []event.Event) {
 	f, err := os.Open(filepath.Join("testdata", "journals", name+".jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		var e event.Event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, json.Unmarshal(lines.Bytes(), &e))
 		events = append(events, e)
 	}
 	return events

@@ -28,6 +28,7 @@ import (
 	"wavex/internal/report/page"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/statefiles"
+	"wavex/internal/testrepo"
 	"wavex/internal/ui"
 	"wavex/scheduler"
 )
@@ -155,9 +156,7 @@ func stopAnywhere(t testing.TB, p *plan.Plan, events []event.Event) {
 	w := &watcher{t: t, lines: newLineView(), files: func(n int) bool { return n == len(events)/2+1 }}
 	s := scheduler.NewState(p)
 	for n := range events {
-		if err := s.Replay(events[n : n+1]); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, s.Replay(events[n:n+1]))
 		w.stop(events[n], s)
 	}
 	w.lines.close(t)
@@ -255,9 +254,7 @@ func jsonFigures(t testing.TB, m moment) figures {
 	if err == nil {
 		err = json.Unmarshal(text, &r)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	l := budget.Limits{NoUSD: r.BudgetUSD == nil, NoIterations: r.MaxIter == nil}
 	if !l.NoUSD {
 		l.USD = budget.FromFloat(*r.BudgetUSD)
@@ -398,9 +395,7 @@ func junitFigures(t testing.TB, m moment) figures {
 	if err == nil {
 		err = xml.Unmarshal(text, &doc)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	f := figures{}
 	for _, s := range doc.Suites {
 		for _, p := range s.Properties {
@@ -409,9 +404,7 @@ func junitFigures(t testing.TB, m moment) figures {
 				f["status"] = p.Value
 			case "cost_usd":
 				usd, err := strconv.ParseFloat(p.Value, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testrepo.Must(t, err)
 				f["micro-dollars"] = fmt.Sprint(int64(budget.FromFloat(usd)))
 			}
 		}
@@ -430,9 +423,7 @@ func pageFigures(t testing.TB, m moment) figures {
 	if err == nil {
 		err = json.Unmarshal(data, &r)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	var worked int64
 	for _, s := range r.Sessions {
 		worked += s[1] - s[0]
@@ -528,18 +519,14 @@ func endFigures(t testing.TB, m moment) figures {
 	var out bytes.Buffer
 	v := ui.NDJSON(&out)
 	v.Event(last, m.s)
-	if err := v.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, v.Close())
 	var end struct {
 		Status     string
 		Tasks      event.Counts
 		CostUSD    float64 `json:"cost_usd"`
 		Iterations int
 	}
-	if err := json.Unmarshal(out.Bytes(), &end); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(out.Bytes(), &end))
 	c := end.Tasks
 	return figures{"status": end.Status, "tasks": fmt.Sprint(c.Completed, c.Failed, c.Blocked, c.Pending),
 		"micro-dollars": fmt.Sprint(int64(budget.FromFloat(end.CostUSD))), "ran": fmt.Sprint(end.Iterations)}
@@ -550,30 +537,22 @@ func snapshotFigures(t testing.TB, m moment) figures {
 	dir := loop.Dir(t.TempDir())
 	w := hook.NewSnapshotWriter(dir, "", nil)
 	w.Event(m.events[len(m.events)-1], m.s)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, w.Close())
 	text, err := os.ReadFile(dir.Path(loop.HookSnapshot))
 	var shown hook.Snapshot
 	if err == nil {
 		err = json.Unmarshal(text, &shown)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return figures{"done": fmt.Sprintf("%d/%d", shown.Completed, shown.Tasks)}
 }
 
 func fileFigures(t testing.TB, m moment) figures {
 	dir := t.TempDir()
-	if err := statefiles.Rebuild(loop.Dir(dir), nil, m.s); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, statefiles.Rebuild(loop.Dir(dir), nil, m.s))
 	read := func(name string) []byte {
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		return text
 	}
 	var w struct {
@@ -592,12 +571,8 @@ func fileFigures(t testing.TB, m moment) figures {
 		Steps     []string
 		Completed []string `json:"completedSteps"`
 	}
-	if err := json.Unmarshal(read(loop.WorkflowFile), &w); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(read(loop.LinearFile), &l); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(read(loop.WorkflowFile), &w))
+	testrepo.Must(t, json.Unmarshal(read(loop.LinearFile), &l))
 	progress := bytes.ReplaceAll(read(loop.ProgressFile), []byte(" complete"), nil)
 	x := w.Wavex
 	f := figures{"stage": w.Stage, "wave": fmt.Sprint(x.Wave), "waves": fmt.Sprint(x.Waves),
@@ -659,9 +634,7 @@ func (v *lineView) stop(e event.Event, s *scheduler.State, f figures) {
 
 func (v *lineView) close(t testing.TB) {
 	t.Helper()
-	if err := v.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, v.Close())
 	var got []string
 	done := 0
 	flush := func() {

@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"wavex/cmd"
+	"wavex/internal/testrepo"
 )
 
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := write(cmd.Root(cmd.Stdio{}), dir); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, write(cmd.Root(cmd.Stdio{}), dir))
 	for name, want := range map[string]bool{"wavex.1": true, "wavex-run.1": true, "wavex-resume.1": true,
 		"wavex-hook-stop.1": true,
 		"wavex-help.1":      false, "wavex-agent.1": false, "wavex-guard.1": false} {
@@ -23,9 +22,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "wavex-run.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	text := string(page)
 	for _, part := range []string{".TH \"WAVEX-RUN\" \"1\" \"\" \"wavex ", "Exit status", "\n.TP\n\\fB--budget\\fP"} {
 		if !strings.Contains(text, part) {

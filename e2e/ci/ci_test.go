@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"wavex/e2e/rig"
+	"wavex/internal/testrepo"
 )
 
 const planText = `{"version": 1, "name": "nightly", "defaults": {"maxRetries": 0}, "tasks": [
@@ -65,9 +66,7 @@ type ciFixture struct {
 
 func newCIFixture(t *testing.T, plan, scenario string) *ciFixture {
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	p := &ciFixture{t: t, root: root, server: newServer(t, map[string]string{"plan.json": plan,
 		"scenario.json": scenario, ".gitignore": ".loop\nwavex-reports\n"})}
 	var w workflow

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"wavex/internal/testrepo"
 )
 
 // This file holds the rules of the JUnit XML that CI systems read, from the schema junit-10 of
@@ -156,9 +158,7 @@ func TestJUnitSchema(t *testing.T) {
 	}
 	for _, path := range reports {
 		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		if err := checkJUnit(f); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}

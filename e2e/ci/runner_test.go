@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"wavex/internal/testrepo"
 )
 
 // This file runs the steps of workflows and composite actions like an Actions runner:
@@ -72,9 +74,7 @@ type action struct {
 func read(t *testing.T, path string, into any) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if err := yaml.UnmarshalWithOptions(b, into, yaml.Strict()); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
@@ -264,8 +264,6 @@ func (m *machine) run(script, dir string, env map[string]string, actionPath stri
 
 func lines(t *testing.T, path string) []string {
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return slices.DeleteFunc(strings.Split(string(b), "\n"), func(s string) bool { return s == "" })
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"wavex/internal/journal"
+	"wavex/internal/testrepo"
 )
 
 // backwardsClock returns a clock that loses a minute each time it is read. Its times have no monotonic
@@ -39,9 +40,7 @@ func TestClockRunsBackwards(t *testing.T) {
 	p := parsed(t, `{"version": 1, "tasks": [{"id": "a", "subject": "a", "verify": ["true"]}, {"id": "e", "subject": "e", "verify": ["true"], "blockedBy": ["a"]}, {"id": "b", "subject": "b", "verify": ["true"]}]}`)
 	path := filepath.Join(memoryDir(t), "journal")
 	s, _, err := session(shortContext(t), p, path, backwardsClock(time.Now()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	mustAudit(t, path, 0, s.Ended != nil && s.Ended.Status == "complete")
 }
 
@@ -57,23 +56,17 @@ func TestClockWasAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	throttled := bytes.Index(data, []byte(`"outcome":"throttled"`))
 	if throttled < 0 {
 		t.Fatal("no attempt was throttled")
 	}
 	n := throttled + bytes.IndexByte(data[throttled:], '\n') + 1
 	path = filepath.Join(dir, "resumed")
-	if err := os.WriteFile(path, data[:n], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(path, data[:n], 0o600))
 	began := time.Now()
 	s, past, err := session(shortContext(t), p, path, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("the resume took %s", took)
 	}
@@ -84,13 +77,9 @@ func TestClockWasAhead(t *testing.T) {
 func mustAudit(t *testing.T, path string, past int, done bool) {
 	t.Helper()
 	records, err := journal.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	events, err := decode(records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for i, e := range events {
 		if e.Seq != int64(i)+1 {
 			t.Errorf("record %d has the number %d", i+1, e.Seq)

@@ -18,6 +18,7 @@ import (
 
 	"wavex/e2e/scratch"
 	"wavex/internal/journal"
+	"wavex/internal/testrepo"
 )
 
 // unfinished returns a project whose run was killed in the middle.
@@ -26,9 +27,7 @@ func unfinished(t *testing.T) scratch.Project {
 	p := newProject(t, hangingPlan)
 	w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
 	w.Started(3)
-	if err := w.Cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, w.Cmd.Process.Kill())
 	w.End()
 	p.MustBeGone(2*time.Second, "the kill")
 	return p
@@ -65,13 +64,9 @@ func TestDamagedJournal(t *testing.T) {
 			t.Parallel()
 			p := unfinished(t)
 			data, err := os.ReadFile(p.Journal())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			data = c.damage(data)
-			if err := os.WriteFile(p.Journal(), data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, os.WriteFile(p.Journal(), data, 0o600))
 			p.Rehearse().MustSay(t, 5, c.words...)
 			p.Run("resume").MustSay(t, 5, c.words...)
 			p.Run("status").MustSay(t, 5, c.words...)
@@ -99,22 +94,12 @@ func checksummedLine(t *testing.T, record string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "j")
 	l, _, err := journal.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Append([]byte(record)); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Sync(); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
+	testrepo.Must(t, l.Append([]byte(record)))
+	testrepo.Must(t, l.Sync())
+	testrepo.Must(t, l.Close())
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	_, line, _ := bytes.Cut(data, []byte("\n"))
 	return line
 }
@@ -131,9 +116,7 @@ func TestLockOfTheDead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := unfinished(t)
-			if err := os.WriteFile(filepath.Join(p.Loop(), "holder.json"), []byte(holder), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, os.WriteFile(filepath.Join(p.Loop(), "holder.json"), []byte(holder), 0o600))
 			p.MustComplete()
 			p.MustAddUp(false)
 		})
@@ -154,9 +137,7 @@ func TestLockOfTheLiving(t *testing.T) {
 	if e := p.Run("status", "--output", "json"); e.Exit != 0 || !json.Valid([]byte(e.Stdout)) {
 		t.Errorf("status meanwhile: exit %d\n%s%s", e.Exit, e.Stdout, e.Stderr)
 	}
-	if err := w.Cmd.Process.Signal(unix.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, w.Cmd.Process.Signal(unix.SIGTERM))
 	if e := w.End(); e.Exit != 143 {
 		t.Errorf("exit %d\n%s", e.Exit, e.Stderr)
 	}

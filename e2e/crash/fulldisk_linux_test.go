@@ -17,6 +17,7 @@ import (
 
 	"wavex/e2e/rig"
 	"wavex/e2e/scratch"
+	"wavex/internal/testrepo"
 )
 
 // fiveTasksPlan is a plan of five quick tasks in three waves, one of which fails at first.
@@ -85,9 +86,7 @@ func TestNoRoomForTheJournal(t *testing.T) {
 	p.Write("go", "")
 	w.End().MustSay(t, 5, "no space left on device", "journal.jsonl")
 	p.MustBeGone(time.Second, "the end")
-	if err := os.Remove(filepath.Join(p.Loop(), "fill")); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Remove(filepath.Join(p.Loop(), "fill")))
 	p.MustComplete()
 	p.MustAddUp(true)
 }
@@ -108,9 +107,7 @@ func mustHave(p scratch.Project, names ...string) {
 func fill(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	defer f.Close()
 	for size := 64 << 10; size > 0; {
 		if _, err := f.Write(make([]byte, size)); err != nil {
@@ -139,15 +136,11 @@ func TestReadOnly(t *testing.T) {
 		scratch.Mount(t, p.Loop(), "size=1m", 0)
 		w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
 		w.Started(3)
-		if err := w.Cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, w.Cmd.Process.Kill())
 		w.End()
 		p.MustBeGone(2*time.Second, "the kill")
 		before, err := os.ReadFile(p.Journal())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		scratch.Remount(t, p.Loop(), "size=1m", unix.MS_RDONLY)
 		p.Rehearse().MustSay(t, 5, "read-only file system", ".loop")
 		p.Run("resume").MustSay(t, 5, "read-only file system", ".loop")

@@ -22,6 +22,7 @@ import (
 	"wavex/e2e/scratch"
 	"wavex/internal/event"
 	"wavex/internal/proc/proctest"
+	"wavex/internal/testrepo"
 )
 
 // peakLimit bounds the memory of wavex without the pages of its program, in bytes.
@@ -104,9 +105,7 @@ func TestBulkyStreams(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			cli := filepath.Join(t.TempDir(), "claude")
 			script := fmt.Sprintf(
 				"#!/bin/sh\nif [ \"$1\" = --version ]; then echo '2.1.258 (Claude Code)'; exit; fi\n%s=%s exec '%s'\n",
@@ -181,9 +180,7 @@ func mustKeepEnds(t *testing.T, p scratch.Project, name, head, tail string) {
 		t.Fatalf("files: %q, %v", files, err)
 	}
 	text, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if len(text) > keptLimit || !bytes.HasPrefix(text, []byte(head)) || !bytes.HasSuffix(text, []byte(tail+"\n")) ||
 		!bytes.Contains(text, []byte(" bytes left out ...\n")) {
 		t.Errorf("%s has %d bytes, from %.80q to %q", name, len(text), text, text[max(0, len(text)-80):])

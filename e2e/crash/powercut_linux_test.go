@@ -20,6 +20,7 @@ import (
 	"wavex/e2e/scratch"
 	"wavex/internal/event"
 	"wavex/internal/loop"
+	"wavex/internal/testrepo"
 )
 
 // powerCuts is the number of cuts, half of them in each isolation, which are spread evenly over the records of a run.
@@ -79,14 +80,10 @@ func TestLostWorkIsNamed(t *testing.T) {
 	p.MustBeGone(scratch.GoneTime, "the cut")
 	for _, pattern := range []string{".git/objects/??/*", ".loop/worktrees/*.bundle"} {
 		paths, err := filepath.Glob(filepath.Join(p.Dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		for _, path := range paths {
 			if p.old[path] == "" {
-				if err := os.Remove(path); err != nil {
-					t.Fatal(err)
-				}
+				testrepo.Must(t, os.Remove(path))
 			}
 		}
 	}
@@ -117,9 +114,7 @@ func newCutProject(t *testing.T, isolation string) cutProject {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return p
 }
 

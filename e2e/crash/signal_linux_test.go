@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"wavex/e2e/rig"
+	"wavex/internal/testrepo"
 )
 
 // hangingPlan is a plan of three tasks side by side, then one more. The first attempts do not end by
@@ -53,9 +54,7 @@ func TestSignalledWithoutATerminal(t *testing.T) {
 			if n%3 == 0 {
 				sig, code = syscall.SIGINT, 130
 			}
-			if err := w.Cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, w.Cmd.Process.Signal(sig))
 			if took, ok := rig.Within(t.Context(), 7*time.Second, w.IsOver); !ok {
 				t.Errorf("%s is not over after %s", sig, took)
 			}
@@ -82,9 +81,7 @@ func TestCancelledByARunner(t *testing.T) {
 			if w.OverWithin(moment) {
 				t.Fatalf("it ended by itself: %+v", w.End())
 			}
-			if err := w.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, w.Cmd.Process.Signal(syscall.SIGTERM))
 			if w.OverWithin(time.Second) {
 				w.End().MustSay(t, 143)
 			} else if err := w.Cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) { // it may end just now

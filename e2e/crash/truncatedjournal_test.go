@@ -15,6 +15,7 @@ import (
 
 	"wavex/internal/journal"
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 )
 
 // memoryDir returns a directory in memory if there is one, because thousands of journals are synced,
@@ -35,13 +36,9 @@ func memoryDir(t *testing.T) string {
 // complete runs the plan at once, and returns the bytes of its journal.
 func complete(t *testing.T, p *plan.Plan, path string) []byte {
 	t.Helper()
-	if err := resumeAndAudit(t.Context(), p, path, nil); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, resumeAndAudit(t.Context(), p, path, nil))
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return data
 }
 
@@ -99,9 +96,7 @@ func TestJournalCutAtEveryByte(t *testing.T) {
 					t.Fatalf("cut after byte %d: %v", n, err)
 				}
 				longer, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testrepo.Must(t, err)
 				again := min(n+rng.IntN(max(len(longer)-n, 1)), len(longer))
 				if err := resumeAndAudit(t.Context(), p, path, longer[:again]); err != nil {
 					t.Fatalf("cut after byte %d, resumed, and cut after byte %d: %v", n, again, err)
@@ -115,16 +110,12 @@ func TestJournalCutAtEveryByte(t *testing.T) {
 // else.
 func mustOpenWhole(t *testing.T, path string, data []byte, n int) {
 	t.Helper()
-	if err := os.WriteFile(path, data[:n], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(path, data[:n], 0o600))
 	l, records, err := journal.Open(path)
 	if err != nil {
 		t.Fatalf("cut after byte %d: %v", n, err)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, l.Close())
 	want := data[:bytes.LastIndexByte(data[:n], '\n')+1]
 	if len(want) == 0 { // opening starts a new journal
 		want = data[:bytes.IndexByte(data, '\n')+1]
@@ -154,9 +145,7 @@ func TestJournalFlippedAtEveryByte(t *testing.T) {
 		if tries(data, n) {
 			bad := bytes.Clone(data)
 			bad[n] ^= 1 << bit
-			if err := os.WriteFile(path, bad, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, os.WriteFile(path, bad, 0o600))
 			_, _, err := session(t.Context(), p, path, time.Now)
 			var corrupt *journal.CorruptError
 			var version *journal.VersionError

@@ -13,6 +13,7 @@ import (
 	"wavex/e2e/rig"
 	"wavex/e2e/scratch"
 	"wavex/internal/event"
+	"wavex/internal/testrepo"
 )
 
 // The space runs out while agents work in worktrees: the run stops, and with space again it completes without
@@ -26,9 +27,7 @@ func TestNoRoomLeftForWorktrees(t *testing.T) {
 	const waits = "rm gone; touch ../../../.cache/c; until test -e ../../../.cache/go; do sleep 0.02; done"
 	p.Write("plan.json", strings.ReplaceAll(worktreesPlan, "rm gone", waits))
 	p.git("commit", "-qam", "second")
-	if err := os.Mkdir(filepath.Join(p.Dir, ".cache"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Mkdir(filepath.Join(p.Dir, ".cache"), 0o755))
 	scratch.Mount(t, p.Loop(), "size=64m", 0)
 	w := p.Start(nil, "run", "plan.json", "--agent", "rehearse", "--output", "json")
 	mustHave(p.Project, ".cache/c")
@@ -37,9 +36,7 @@ func TestNoRoomLeftForWorktrees(t *testing.T) {
 	p.Write(".cache/go", "")
 	w.End().MustSay(t, 5, "no space left on device", ".loop")
 	p.MustBeGone(scratch.GoneTime, "the end")
-	if err := os.Remove(filepath.Join(p.Loop(), "fill")); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Remove(filepath.Join(p.Loop(), "fill")))
 	if e := p.Run("resume", "--output", "json"); e.Exit != 0 {
 		t.Fatalf("resume: exit %d\n%s\n%s", e.Exit, e.Stderr, p.Dump())
 	}

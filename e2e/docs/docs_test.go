@@ -17,6 +17,7 @@ import (
 
 	"wavex/e2e/rig"
 	"wavex/internal/proc/proctest"
+	"wavex/internal/testrepo"
 )
 
 const planText = `{"version": 1, "name": "demo", "tasks": [
@@ -114,12 +115,8 @@ func prepare(t *testing.T, state string) sandbox {
 	t.Helper()
 	w := sandbox{dir: t.TempDir(), home: t.TempDir()}
 	write := func(path, text string) {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testrepo.Must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	proctest.Script(t, filepath.Join(w.home, "claude"), "#!/bin/sh\nexec "+wavex+" agent \"$@\"\n")
 	proctest.Script(t, filepath.Join(w.home, "gh"), ghText)

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 var link = regexp.MustCompile(`\]\(([^)\s#]+)(#[^)]*)?\)`)
@@ -20,9 +22,7 @@ func TestLinks(t *testing.T) {
 	for _, page := range append(pages(t), "../../CONTRIBUTING.md", "../../fleet/docs/workers.md",
 		"../../fleet/docs/telemetry.md") {
 		b, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		for _, m := range link.FindAllStringSubmatch(string(b), -1) {
 			if strings.Contains(m[1], "://") {
 				continue

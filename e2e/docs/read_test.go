@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // This file finds the commands in the documentation: lines of code blocks and spans of code that
@@ -37,9 +39,7 @@ func pages(t *testing.T) []string {
 func find(t *testing.T, page string) []example {
 	t.Helper()
 	b, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	var all []example
 	fenced, runs := false, false
 	begun := "" // a line with the beginning of a span, which ends on the next
@@ -110,9 +110,7 @@ func TestFind(t *testing.T) {
 		"    wavex run a.json -j 8   (fast)\n    $ wavex status # now\n    other\n\n" +
 		"```json\nwavex no\n```\n```sh\nwavex logs TASK [--attempt N]\n```\n" +
 		"`wavex report [PLAN] --format table|json`\n"
-	if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(page, []byte(text), 0o600))
 	var got []string
 	for _, s := range find(t, page) {
 		got = append(got, concrete(s.text))

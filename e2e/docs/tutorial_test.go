@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"wavex/internal/testrepo"
 )
 
 // TestTutorial follows the tutorial from its first line to its last, in one folder: it writes the
@@ -19,9 +21,7 @@ import (
 func TestTutorial(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../docs/tutorial.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	w := sandbox{dir: t.TempDir(), home: t.TempDir()}
 	steps := 0
 	for _, part := range strings.Split(string(b), "\n```")[1:] {
@@ -29,9 +29,7 @@ func TestTutorial(t *testing.T) {
 		kind, arg, _ := strings.Cut(info, " ")
 		switch kind {
 		case "json":
-			if err := os.WriteFile(filepath.Join(w.dir, arg), []byte(text+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, os.WriteFile(filepath.Join(w.dir, arg), []byte(text+"\n"), 0o644))
 		case "sh":
 			want, _ := strconv.Atoi(arg)
 			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
@@ -60,18 +58,14 @@ func TestTutorial(t *testing.T) {
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	_, rest, _ := strings.Cut(string(b), "\n```json\n")
 	text, _, found := strings.Cut(rest, "\n```")
 	if !found {
 		t.Fatal("the README has no plan")
 	}
 	w := sandbox{dir: t.TempDir(), home: t.TempDir()}
-	if err := os.WriteFile(filepath.Join(w.dir, "plan.json"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(filepath.Join(w.dir, "plan.json"), []byte(text), 0o600))
 	for _, command := range []string{"wavex check plan.json", "wavex run plan.json --agent rehearse", "wavex status"} {
 		if out, err := w.command(t.Context(), command).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", command, err, out)

@@ -20,6 +20,7 @@ import (
 
 	_ "wavex/cmd" // go test must not serve a cached result when only wavex itself changed
 	"wavex/e2e/rig"
+	"wavex/internal/testrepo"
 )
 
 // atOnce is the number of cases that run at once; most of a case is waiting for processes.
@@ -183,9 +184,7 @@ func TestEnds(t *testing.T) {
 		{Doubtful, "off MONITOR T-001=rests", 0, "SHIP", "proven", 2},
 	} {
 		c := Case{Kind: test.kind}
-		if err := c.setEnds(strings.Fields(test.ends)); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, c.setEnds(strings.Fields(test.ends)))
 		e := End{Exits: []int{test.exit}, Output: test.word,
 			Report: fmt.Sprintf(`{"gate": {"evidence": [{"task": "T-001", "basis": %q}]}}`, test.basis)}
 		if got := c.Faults(Way{Review: "off"}, e); len(got) != test.faults {

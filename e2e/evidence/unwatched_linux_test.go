@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // TestUnwatched runs a case where the system lets the user watch no files, as when other programs watch as many as are
@@ -15,9 +17,7 @@ func TestUnwatched(t *testing.T) {
 	t.Parallel()
 	unwatched := filepath.Join(t.TempDir(), "unwatched")
 	script := "#!/bin/sh\necho 0 >/proc/sys/user/max_inotify_instances && exec " + wavex + " \"$@\"\n"
-	if err := os.WriteFile(unwatched, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(unwatched, []byte(script), 0o755))
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wavex/e2e/rig"
+	"wavex/internal/testrepo"
 )
 
 var large = flag.Bool("large", false, "make the large plans as large as wavex accepts")
@@ -63,9 +64,7 @@ func symlink(target, name string) func(*testing.T, string) {
 
 func check(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 }
 
 func small() []hostile {

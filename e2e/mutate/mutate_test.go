@@ -10,24 +10,20 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"wavex/internal/testrepo"
 )
 
 // module writes a module of a txtar file into a directory and returns its path.
 func module(t *testing.T, name string) string {
 	t.Helper()
 	a, err := txtar.ParseFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	dir := t.TempDir()
 	for _, f := range a.Files {
 		path := filepath.Join(dir, f.Name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, f.Data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testrepo.Must(t, os.WriteFile(path, f.Data, 0o600))
 	}
 	return dir
 }
@@ -40,13 +36,9 @@ func TestVerdicts(t *testing.T) {
 	r := &report{out: &out, root: dir, seeds: []uint64{1, 2}, n: 100, deadline: time.Now().Add(time.Hour),
 		harmless: equivalents("shop/shop.go: func Positive(n int) bool { return n > 0 } => func Positive(n int) bool " +
 			"{ return n >= 0 }\n\tan example\n")}
-	if err := r.mutate(t.Context(), "shop", []string{"till"}); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, r.mutate(t.Context(), "shop", []string{"till"}))
 	want, err := os.ReadFile(filepath.Join(dir, "verdicts"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	got := slices.Sorted(strings.Lines(out.String()))
 	if text := strings.Join(got, ""); text != string(want) {
 		t.Errorf("got\n%s\nwant\n%s", text, want)

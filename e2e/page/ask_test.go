@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // The page shows the log of a running attempt. A question about a tool call is answered there by keyboard, the call
@@ -82,14 +84,10 @@ func TestAskAndDrainOnThePage(t *testing.T) {
 func post(t *testing.T, url, path string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	r.Header.Set("Origin", "http://"+r.URL.Host)
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	text, err := io.ReadAll(resp.Body)
 	if err = errors.Join(err, resp.Body.Close()); err != nil {
 		t.Fatal(err)

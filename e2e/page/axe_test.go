@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 )
 
 // axeVersion is the version of axe-core that looks for defects of accessibility.
@@ -19,9 +20,7 @@ const axeVersion = "4.14.1"
 func axe(t *testing.T) string {
 	t.Helper()
 	tools, err := filepath.Abs("../../.tools")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	script := filepath.Join(tools, "axe-core", axeVersion, "axe.min.js")
 	if _, err := os.Stat(script); err != nil {
 		fresh := t.TempDir()
@@ -41,14 +40,10 @@ func axe(t *testing.T) string {
 		if err == nil {
 			err = os.Rename(next, script)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 	}
 	text, err := os.ReadFile(script)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return string(text)
 }
 

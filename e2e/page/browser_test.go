@@ -24,6 +24,7 @@ import (
 
 	"wavex/e2e/rig"
 	"wavex/internal/jsonobject"
+	"wavex/internal/testrepo"
 )
 
 // patience bounds any one answer or condition.
@@ -83,9 +84,7 @@ type ends struct{ r, w *os.File }
 func pair(t *testing.T) ends {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return ends{r, w}
 }
 

@@ -11,6 +11,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/report/page"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 	"wavex/internal/web"
 )
 
@@ -21,9 +22,7 @@ func TestLivePage(t *testing.T) {
 	s := reporttest.New(t, "live", reporttest.Tasks{{ID: "T-001", Subject: "First"}, {ID: "T-002", Subject: "Second",
 		Blockers: []int{0}}})
 	srv, l, err := web.Listen(t.Context(), 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	show := func() {
 		t.Helper()
 		run := page.Of(s.S, s.Events, s.Now(), s.S.Ended == nil)
@@ -32,9 +31,7 @@ func TestLivePage(t *testing.T) {
 				d.Update("Bash go test ./...", s.Now().Add(-3*time.Second), "")
 			}
 		}
-		if err := srv.Publish(web.Snapshot{Run: run, Details: page.DetailsOf(s.S, s.Events, nil)}); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, srv.Publish(web.Snapshot{Run: run, Details: page.DetailsOf(s.S, s.Events, nil)}))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)

@@ -12,6 +12,7 @@ import (
 
 	"wavex/internal/report/page"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 )
 
 // savePage writes a story's report as a file, with the prompt and the stream of an attempt of T-033,
@@ -20,9 +21,7 @@ func savePage(t *testing.T, s *reporttest.FakeRun) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	files := fstest.MapFS{
 		"T-033/attempt-1/prompt.md": {Data: []byte("Simplify the parser.\n\n# Rules\nKeep the tests.\n")},
 		"T-033/attempt-1/stream.jsonl": {Data: []byte(`{"type":"assistant","message":{"content":[{"id":"t","name":"Edit","type":"tool_use","input":{"file_path":"/project/parse.go"}}]}}
@@ -33,9 +32,7 @@ func savePage(t *testing.T, s *reporttest.FakeRun) string {
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return "file://" + path
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"wavex/e2e/rig"
+	"wavex/internal/testrepo"
 )
 
 // watchedRun makes a folder with a plan and two pipes, up and go, for its tasks. start starts wavex there; the end of
@@ -22,15 +23,11 @@ import (
 func watchedRun(t *testing.T, plan string) (dir string, start func(args ...string) (*exec.Cmd, *bufio.Reader)) {
 	t.Helper()
 	wavex, clean, err := rig.Wavex(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	t.Cleanup(clean)
 	dir = t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644),
-		syscall.Mkfifo(filepath.Join(dir, "up"), 0o600), syscall.Mkfifo(filepath.Join(dir, "go"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, errors.Join(os.WriteFile(filepath.Join(dir, "plan.json"), []byte(plan), 0o644),
+		syscall.Mkfifo(filepath.Join(dir, "up"), 0o600), syscall.Mkfifo(filepath.Join(dir, "go"), 0o600)))
 	return dir, func(args ...string) (*exec.Cmd, *bufio.Reader) {
 		t.Helper()
 		cmd := exec.Command(wavex, args...)
@@ -39,9 +36,7 @@ func watchedRun(t *testing.T, plan string) (dir string, start func(args ...strin
 		if err == nil {
 			err = cmd.Start()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		t.Cleanup(func() {
 			if cmd.ProcessState == nil {
 				_ = cmd.Process.Signal(syscall.SIGTERM)
@@ -81,9 +76,7 @@ func TestWatchWeb(t *testing.T) {
 	if err := run.Wait(); err != nil {
 		t.Errorf("the run: %v", err)
 	}
-	if err := watch.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, watch.Process.Signal(os.Interrupt))
 	p.until(`document.querySelector("#pulse").textContent === "the server has ended"`)
 	if err := watch.Wait(); err != nil {
 		t.Errorf("watch ends with %v", err)
@@ -108,9 +101,7 @@ func touch(t *testing.T, path string, mode int) {
 	}()
 	select {
 	case err := <-done:
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 	case <-time.After(patience):
 		t.Fatalf("nobody opens %s", filepath.Base(path))
 	}

@@ -9,6 +9,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/claude"
 	"wavex/internal/loop"
+	"wavex/internal/testrepo"
 )
 
 // A kill may cut a write of the stream off at any byte. The account accepts the cost that a resume counts for a torn
@@ -29,19 +30,13 @@ func TestTornStream(t *testing.T) {
 	}
 	text := strings.Join(lines, "\n") + "\n"
 	prices, err := budget.LoadPrices(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	const limit = budget.USD(777_777)
 	dir, whole := t.TempDir(), 0
 	for cut := range len(text) + 1 {
-		if err := os.WriteFile(filepath.Join(dir, loop.StreamFile), []byte(text[:cut]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile(filepath.Join(dir, loop.StreamFile), []byte(text[:cut]), 0o600))
 		got, err := claude.RecoverCost(dir, prices, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		cost, by := readStream(dir).accepts(got.Cost, got.Priced, limit, false)
 		if got.Cost != cost || got.Priced != by {
 			t.Errorf("after %d bytes a resume counts %s by %q, the account expects %s by %q", cut, got.Cost, got.Priced,

@@ -20,6 +20,7 @@ import (
 	"wavex/e2e/scratch"
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 	"wavex/scheduler"
 )
 
@@ -459,8 +460,6 @@ func (c *soaked) compareGit() {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return string(text)
 }

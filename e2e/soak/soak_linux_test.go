@@ -17,6 +17,7 @@ import (
 
 	_ "wavex/cmd" // go test must not serve a cached result when only wavex itself changed
 	"wavex/e2e/rig"
+	"wavex/internal/testrepo"
 )
 
 var (
@@ -82,9 +83,7 @@ func TestSoak(t *testing.T) {
 // soakSeed runs the plan of a seed, and keeps its folder if it fails.
 func soakSeed(t *testing.T, seed uint64, short bool, sum *table) {
 	dir, err := os.MkdirTemp("", fmt.Sprintf("wavex-soak-%d-", seed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	t.Cleanup(func() {
 		if !t.Failed() {
 			_ = os.RemoveAll(dir) // a leftover in the temporary folder is harmless

@@ -21,6 +21,7 @@ import (
 	"wavex/e2e/rig"
 	"wavex/e2e/scratch"
 	"wavex/internal/proc/proctest"
+	"wavex/internal/testrepo"
 )
 
 // The strikes. Those of git wait for a number of git commands of wavex, the others for a number of
@@ -125,9 +126,7 @@ var gitModes = map[string]string{killBefore: "wavex-before", killAfter: "wavex-a
 func newGit(t *testing.T, bin, wavex string) {
 	t.Helper()
 	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	disarm(t, bin)
 	proctest.Script(t, filepath.Join(bin, "git"), fmt.Sprintf(strikingGit, git, filepath.Base(wavex)))
 }
@@ -153,12 +152,8 @@ func disarm(t *testing.T, bin string) (hit bool) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testrepo.Must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // do waits for the moment and strikes. It returns what wavex then did wrong.
@@ -269,9 +264,7 @@ const diskSize = "size=256m"
 func fill(t *testing.T, dir string, kb int) {
 	t.Helper()
 	var stat unix.Statfs_t
-	if err := unix.Statfs(dir, &stat); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, unix.Statfs(dir, &stat))
 	used := (stat.Blocks - stat.Bfree) * uint64(stat.Bsize) >> 10
 	// wavex may have written meanwhile, so that the size is too small for the kernel.
 	for more := kb; ; more += 64 {

@@ -9,6 +9,8 @@ import (
 
 	"go.uber.org/goleak"
 	"golang.org/x/tools/txtar"
+
+	"wavex/internal/testrepo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,24 +19,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestTestCounter(t *testing.T) {
 	t.Parallel()
 	files, err := txtar.ParseFile("testdata/packages.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	dir := t.TempDir()
 	for _, f := range files.Files {
 		path := filepath.Join(dir, f.Name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, f.Data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testrepo.Must(t, os.WriteFile(path, f.Data, 0o600))
 	}
 	var out strings.Builder
 	c := newTestCounter(&out)
-	if err := c.run(t.Context(), dir, "-vet=off", "./..."); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, c.run(t.Context(), dir, "-vet=off", "./..."))
 	// Passed: TestA, TestA/sub, TestBad/right. Failed: TestBad, TestBad/wrong, TestPanics, TestQuits, and the packages
 	// unbuildable and early. Skipped: TestSkipped, and the package untested.
 	if got, want := c.String(), "3 passed, 6 failed, 2 skipped"; got != want {
@@ -108,7 +102,7 @@ func TestStoppedTests(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	c := newTestCounter(&out)
-	if err := c.read(strings.NewReader(`{"Action":"run","Package":"m/a","Test":"TestDone"}
+	testrepo.Must(t, c.read(strings.NewReader(`{"Action":"run","Package":"m/a","Test":"TestDone"}
 {"Action":"pass","Package":"m/a","Test":"TestDone"}
 {"Action":"run","Package":"m/a","Test":"TestHangs"}
 {"Action":"run","Package":"m/a","Test":"TestWaits"}
@@ -116,9 +110,7 @@ func TestStoppedTests(t *testing.T) {
 {"Action":"run","Package":"m/b","Test":"TestGoesOn"}
 {"Action":"pause","Package":"m/b","Test":"TestGoesOn"}
 {"Action":"cont","Package":"m/b","Test":"TestGoesOn"}
-`)); err != nil {
-		t.Fatal(err)
-	}
+`)))
 	c.printActive()
 	if got, want := out.String(), "stopped in m/a: TestHangs\nstopped in m/b: TestGoesOn\n"; got != want {
 		t.Errorf("%q, want %q", got, want)

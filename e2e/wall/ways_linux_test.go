@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"wavex/internal/proc"
+	"wavex/internal/testrepo"
 )
 
 // ways are commands that write prot/f or prot/g when nothing closes prot. P is the absolute path of prot.
@@ -100,9 +101,7 @@ func project(t *testing.T) (dir string, holds func() string) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 }
 
 // sh runs a command in dir behind a wrapper and returns its output.

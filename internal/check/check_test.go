@@ -16,6 +16,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/proc/proctest"
+	"wavex/internal/testrepo"
 )
 
 func TestChecks(t *testing.T) {
@@ -25,9 +26,7 @@ func TestChecks(t *testing.T) {
 	write(t, dir, "sub/empty", "")
 	write(t, dir, "big", strings.Repeat("y", 64<<10-3)+"needle"+strings.Repeat("z", 100<<10))
 	write(t, dir, "secret", "x")
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
 	for _, tc := range []struct {
 		check  plan.Check
 		passed bool
@@ -140,9 +139,7 @@ func TestLeftoverIsEnded(t *testing.T) {
 	at := check.Place{Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "A=b", proc.AttemptVar + "=" + dir}}
 	_, err := at.Run(t.Context(), []plan.Check{{Run: "echo $WAVEX_ATTEMPT > mark; command -v setsid || exit; mkfifo up; " +
 		"setsid sh -c 'echo $$ > pid; : > up; exec sleep 600' > /dev/null 2>&1 & cat up"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if mark, err := os.ReadFile(filepath.Join(dir, "mark")); string(mark) != dir+"\n" {
 		t.Errorf("the mark is %q, %v", mark, err)
 	}
@@ -208,9 +205,7 @@ func TestCancelled(t *testing.T) {
 	dir := t.TempDir()
 	// The first check cancels the run: its output is kept, and the following checks do not run.
 	fifo := filepath.Join(dir, "started")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, syscall.Mkfifo(fifo, 0o600))
 	watched := make(chan error)
 	go func() {
 		_, err := os.ReadFile(fifo) // returns when the check has written
@@ -255,20 +250,14 @@ func TestPassed(t *testing.T) {
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testrepo.Must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func self(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return "exec " + exe
 }
 
@@ -307,9 +296,7 @@ func TestStoppedCommandIsAwaited(t *testing.T) {
 	line := `trap ': > ended; exit 0' TERM; echo begun; : > started; sleep 600 & wait`
 	at := check.Place{Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}}
 	got, err := at.Run(t.Context(), []plan.Check{{Run: line, Timeout: 2 * time.Second}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if e := got[0]; e.Passed || e.ExitCode != -1 || e.Reason != "no end after 2s" {
 		t.Errorf("evidence = %+v", e)
 	}

@@ -14,6 +14,7 @@ import (
 	"wavex/internal/check"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
+	"wavex/internal/testrepo"
 )
 
 // counted is a check that fails so many times, and adds a line to the file n.
@@ -142,9 +143,7 @@ func TestViolated(t *testing.T) {
 	list := []plan.Condition{{Text: "in words"}}
 	err := errors.Join(os.WriteFile(filepath.Join(at.Dir, "empty"), nil, 0o600),
 		os.Symlink("none", filepath.Join(at.Dir, "link")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for _, c := range []plan.Check{{Run: "true"}, {Run: "exit 1"}, {Run: "test ! -e f && : > f"}, counted(1)[0],
 		{Run: "echo >> m; test $(wc -l < m) -lt 3"},
 		{File: "empty"}, {File: "link"}, {File: "none"}, {File: "empty", Contains: "x"}} {

@@ -24,6 +24,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -294,13 +295,9 @@ func checkLogFiles(t *testing.T, b *fixture, r runner.Result) {
 		t.Error(err)
 	}
 	data, err := os.ReadFile(filepath.Join(b.logs, loop.ResultFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	var back runner.Result
-	if err := json.Unmarshal(data, &back); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(data, &back))
 	if !reflect.DeepEqual(back, r) {
 		t.Errorf("result.json\n%+v\nis not what was returned\n%+v", back, r)
 	}
@@ -463,13 +460,9 @@ func TestOrphanIsSwept(t *testing.T) {
 func checkSwept(t *testing.T, pidFile string) {
 	t.Helper()
 	data, err := os.ReadFile(pidFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	pid, err := strconv.Atoi(string(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	status, _ := os.ReadFile("/proc/" + string(data) + "/status") // a dead one may wait to be reaped
 	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) && !strings.Contains(string(status), "State:\tZ") {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -554,9 +547,7 @@ func TestArguments(t *testing.T) {
 	args := func(s plan.Settings, resume bool) string {
 		at := &turn{Agent: &Agent{}, req: runner.TurnRequest{Session: "S", Settings: s, LogDir: dir}}
 		got, err := at.attemptArgs(resume)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		return strings.Join(got[len(protocolFlags)+1:], " ")
 	}
 	for _, tc := range []struct {

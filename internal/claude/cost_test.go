@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/budget"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -162,9 +163,7 @@ func TestPartialMessagesAreDropped(t *testing.T) {
 		looked := 0
 		f := listPriced()
 		s := &stream{raw: &raw, onLine: func(l []byte, cut bool) { looked++; f.onLine(l, cut) }}
-		if err := s.run(cutReader{strings.NewReader(lines(come...)), 1 + step*(chunkSize/2+7)}); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, s.run(cutReader{strings.NewReader(lines(come...)), 1 + step*(chunkSize/2+7)}))
 		if raw.String() != lines(kept...) {
 			t.Errorf("step %d: kept %.300q", step, raw.String())
 		}

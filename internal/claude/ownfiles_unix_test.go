@@ -11,6 +11,7 @@ import (
 
 	"wavex/internal/loop"
 	"wavex/internal/safefile"
+	"wavex/internal/testrepo"
 )
 
 // Named pipes that an agent leaves in place of wavex's own files do not block an attempt.
@@ -18,9 +19,7 @@ func TestPipesForOwnFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{loop.StreamFile, loop.StderrFile} {
-		if err := unix.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, unix.Mkfifo(filepath.Join(dir, name), 0o600))
 	}
 	if _, err := RecoverCost(dir, nil, 0); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("the stream: %v", err)

@@ -19,6 +19,7 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/proc"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -199,13 +200,9 @@ func (flatPrices) Price(_ string, t budget.Tokens) (budget.Pico, bool) {
 func readDump(t *testing.T, path string) dump {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	var d dump
-	if err := json.Unmarshal(data, &d); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(data, &d))
 	return d
 }
 

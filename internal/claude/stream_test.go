@@ -21,6 +21,7 @@ import (
 	"wavex/internal/jsonobject"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -42,9 +43,7 @@ func listPriced() *transcript { return &transcript{responses: responses{prices: 
 func parse(t *testing.T, r io.Reader) *transcript {
 	t.Helper()
 	f := listPriced()
-	if err := (&stream{onLine: f.onLine}).run(r); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, (&stream{onLine: f.onLine}).run(r))
 	return f
 }
 
@@ -235,9 +234,7 @@ func TestSplitAnywhere(t *testing.T) {
 	} {
 		var raw bytes.Buffer
 		f := listPriced()
-		if err := (&stream{raw: &raw, onLine: f.onLine}).run(r); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, (&stream{raw: &raw, onLine: f.onLine}).run(r))
 		if raw.String() != all {
 			t.Errorf("%s: the raw stream is not what came in", name)
 		}
@@ -379,9 +376,7 @@ func TestFullDiskDoesNotStopTheReader(t *testing.T) {
 	t.Parallel()
 	f := &transcript{}
 	s := &stream{raw: failing{}, onLine: f.onLine}
-	if err := s.run(strings.NewReader(initLine + "\n" + resultGood + "\n")); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, s.run(strings.NewReader(initLine+"\n"+resultGood+"\n")))
 	if s.rawErr == nil || f.result == nil {
 		t.Errorf("rawErr = %v, result = %v", s.rawErr, f.result)
 	}
@@ -396,20 +391,14 @@ func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = []string{"STANDIN_READER=1"}
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, cmd.Start())
 	_, _ = fmt.Fprintln(in, initLine)
 	for _, kind := range []string{"user", "assistant", "system", "brand_new"} {
 		big(in, kind, 50<<20)
@@ -439,16 +428,12 @@ func FuzzStream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, step uint16) {
 		var raw bytes.Buffer
 		whole, pieces := listPriced(), listPriced()
-		if err := (&stream{raw: &raw, onLine: whole.onLine}).run(bytes.NewReader(data)); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, (&stream{raw: &raw, onLine: whole.onLine}).run(bytes.NewReader(data)))
 		again := listPriced()
 		if err := (&stream{onLine: again.onLine}).run(&raw); err != nil || again.bill(9) != whole.bill(9) {
 			t.Fatalf("what is kept makes %+v, the stream %+v, %v", again.bill(9), whole.bill(9), err)
 		}
-		if err := (&stream{onLine: pieces.onLine}).run(cutReader{bytes.NewReader(data), int(step%97) + 1}); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, (&stream{onLine: pieces.onLine}).run(cutReader{bytes.NewReader(data), int(step%97) + 1}))
 		if whole.bill(9) != pieces.bill(9) || whole.lines != pieces.lines || whole.badResult != pieces.badResult ||
 			(whole.result == nil) != (pieces.result == nil) {
 			t.Fatalf("read differently in pieces: %+v, %+v", whole, pieces)
@@ -509,9 +494,7 @@ func BenchmarkScannerAndDecode(b *testing.B) {
 		n := 0
 		for s.Scan() {
 			var m map[string]any
-			if err := json.Unmarshal(s.Bytes(), &m); err != nil {
-				b.Fatal(err)
-			}
+			testrepo.Must(b, json.Unmarshal(s.Bytes(), &m))
 			n++
 		}
 		if n == 0 {
@@ -609,16 +592,12 @@ func TestRecoverCostOfAFolder(t *testing.T) {
 		t.Errorf("without a stream: %+v, %v", c, err)
 	}
 	at := filepath.Join(dir, loop.StreamFile)
-	if err := os.WriteFile(at, []byte(initLine+"\n"+textLine+"\n"+resultGood+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(at, []byte(initLine+"\n"+textLine+"\n"+resultGood+"\n"), 0o600))
 	c, err := RecoverCost(dir, flatPrices{}, 99)
 	if err != nil || c.Cost != 6250 || c.Session != "11111111-1111-4111-8111-111111111111" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if err := errors.Join(os.Remove(at), os.Mkdir(at, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, errors.Join(os.Remove(at), os.Mkdir(at, 0o700)))
 	if c, err := RecoverCost(dir, flatPrices{}, 99); err == nil {
 		t.Errorf("the stream is a folder: %+v", c)
 	}

@@ -16,6 +16,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/policy"
 	"wavex/internal/proc"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -397,14 +398,10 @@ func TestStreams(t *testing.T) {
 	}
 	path := filepath.Join("testdata", "streams.txt")
 	if os.Getenv("WAVEX_UPDATE") != "" {
-		if err := os.WriteFile(path, []byte(all.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile(path, []byte(all.String()), 0o600))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	stream, old := "", strings.Split(string(want), "\n")
 	for i, now := range strings.Split(all.String(), "\n") {
 		if strings.HasPrefix(now, "-- ") {

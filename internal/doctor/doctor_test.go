@@ -12,6 +12,7 @@ import (
 	"wavex/internal/claude/statement"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
+	"wavex/internal/testrepo"
 )
 
 const long = time.Minute
@@ -30,13 +31,9 @@ func is(t *testing.T, c Check, status Status, words string) {
 func TestCLI(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	empty := filepath.Join(t.TempDir(), "claude")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(empty, nil, 0o600))
 	for _, tt := range []struct {
 		name, program, say string
 		wait               time.Duration
@@ -71,19 +68,13 @@ func TestCLIBehindLinks(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, script string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755))
 		return path
 	}
 	link := func(to, name string) string {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(to, path); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testrepo.Must(t, os.Symlink(to, path))
 		return path
 	}
 	cli := write("2.1.330", "echo '2.1.330 (Claude Code)'")
@@ -104,9 +95,7 @@ func TestCLIBehindLinks(t *testing.T) {
 			t.Parallel()
 			p, c := CLI(t.Context(), tt.path, nil, long)
 			want, err := filepath.EvalSymlinks(filepath.Dir(tt.want))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			if tt.link {
 				want = filepath.Dir(tt.want)
 			}
@@ -126,9 +115,7 @@ func TestLogin(t *testing.T) {
 		filepath.Join(file, ".credentials.json"): `{"token":"` + secret + `"}`,
 		filepath.Join(settings, "settings.json"): `{"apiKeyHelper":"` + secret + `"}`,
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	for _, tt := range []struct {
 		name     string
@@ -159,9 +146,7 @@ func TestLogin(t *testing.T) {
 func TestLoggedOut(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for say, want := range map[string]bool{
 		`{"loggedIn": false, "authMethod": "none"}`: true,
 		"warning: odd\n{\n \"loggedIn\": false\n}":  true,
@@ -225,13 +210,9 @@ func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	is(t, Lock(journal.CheckLock(loop.Dir(filepath.Join(dir, "nowhere")))), OK, "no other")
 	l, err := journal.TryLock(loop.Dir(dir), journal.Holder{PID: 4711, Host: "here", Since: time.Unix(0, 0).UTC()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	is(t, Lock(journal.CheckLock(loop.Dir(dir))), Fail, "in use by wavex process 4711 on here since 1970-01-01T00:00:00Z")
-	if err := l.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, l.Unlock())
 	is(t, Lock(journal.CheckLock(loop.Dir(dir))), OK, "no other") // an ended holder has released the lock
 }
 
@@ -243,9 +224,7 @@ func TestGit(t *testing.T) {
 	is(t, Git(t.Context(), dir, env, long), Warn, "in no git repository")
 	is(t, Git(t.Context(), dir, []string{"PATH="}, long), Warn, "git is not there")
 	repo := filepath.Join(dir, "repo")
-	if err := os.MkdirAll(repo, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.MkdirAll(repo, 0o700))
 	run := exec.CommandContext(t.Context(), "git", "init", "-q")
 	run.Dir, run.Env = repo, env
 	if out, err := run.CombinedOutput(); err != nil {
@@ -255,19 +234,13 @@ func TestGit(t *testing.T) {
 	another := append(slices.Clone(env), "GIT_TEST_ASSUME_DIFFERENT_OWNER=1") // as if another user had made it
 	is(t, Git(t.Context(), repo, another, long), Warn, "of another user")
 	sub := filepath.Join(repo, "sub")
-	if err := os.Mkdir(sub, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Mkdir(sub, 0o700))
 	if c := Git(t.Context(), sub, another, long); c.Fix != "git config --global --add safe.directory "+repo {
 		t.Errorf("the advice in a folder of the repository is %q", c.Fix)
 	}
-	if err := os.Remove(sub); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Remove(sub))
 	for i, words := range []string{"1 uncommitted change", "2 uncommitted changes"} {
-		if err := os.WriteFile(filepath.Join(repo, string(rune('a'+i))), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile(filepath.Join(repo, string(rune('a'+i))), nil, 0o600))
 		is(t, Git(t.Context(), repo, env, long), Warn, words)
 	}
 	entries, err := os.ReadDir(repo)

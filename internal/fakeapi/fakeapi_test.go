@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/internal/fakeapi"
+	"wavex/internal/testrepo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -62,9 +63,7 @@ func TestScriptErrors(t *testing.T) {
 		{Name: "first", When: fakeapi.Prompt("one"), Steps: []fakeapi.Reply{fakeapi.Text("a")}},
 		{Name: "lazy", When: fakeapi.Prompt("two"), Steps: []fakeapi.Reply{fakeapi.Text("b"), fakeapi.Text("c").Times(3)}},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	c := dial(t, srv)
 	for _, prompt := range []string{"one", "one", "stranger", "two", "two"} {
 		_, _, _ = c.post(t.Context(), body(true, prompt))
@@ -134,9 +133,7 @@ func TestOtherEndpoints(t *testing.T) {
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL()+path,
 			strings.NewReader(body(false, "go")))
 		res, err := c.http.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		_ = res.Body.Close()
 		if res.StatusCode != want {
 			t.Errorf("%s: %d, want %d", path, res.StatusCode, want)

@@ -22,6 +22,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -91,9 +92,7 @@ func copyAll(t testing.TB, to, from string) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 }
 
 func (r *repo) git(args ...string) string { r.t.Helper(); return r.gitIn(r.dir, args...) }

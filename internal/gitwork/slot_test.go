@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // The files that an attempt leaves in its TMPDIR are removed before the next one, including those
@@ -16,15 +18,11 @@ func TestTempDirIsEmptyForTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	var s slots
 	temp, err := s.open("r1", t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	t.Cleanup(func() { _ = s.close() })
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 	}
 	must(os.Mkdir(filepath.Join(temp, "3"), 0o700))
 	must(os.WriteFile(filepath.Join(temp, "3", "old"), nil, 0o600))

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"wavex/internal/testrepo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 }

@@ -11,14 +11,13 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/internal/journal"
+	"wavex/internal/testrepo"
 )
 
 func follow(t *testing.T, f *journal.Follower) (string, bool) {
 	t.Helper()
 	records, fresh, err := f.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	var all []string
 	for _, r := range records {
 		all = append(all, string(r))
@@ -34,19 +33,13 @@ func TestFollow(t *testing.T) {
 		t.Errorf("before it is there: %q, %v", got, fresh)
 	}
 	log, _, err := journal.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	put := func(texts ...string) {
 		t.Helper()
 		for _, x := range texts {
-			if err := log.Append([]byte(x)); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, log.Append([]byte(x)))
 		}
-		if err := log.Sync(); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, log.Sync())
 	}
 	for _, step := range []struct {
 		put   []string
@@ -61,13 +54,9 @@ func TestFollow(t *testing.T) {
 			t.Errorf("after %q: %q, %v", step.put, got, fresh)
 		}
 	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, log.Close())
 	// The journal was moved aside and a new one begun.
-	if err := os.Rename(path, path+".old"); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Rename(path, path+".old"))
 	if got, fresh := follow(t, f); got != "" || fresh {
 		t.Errorf("while it is gone: %q, %v", got, fresh)
 	}
@@ -78,15 +67,11 @@ func TestFollow(t *testing.T) {
 	if got, fresh := follow(t, f); got != `{"n":9} {"n":10} {"n":11} {"n":12}` || !fresh {
 		t.Errorf("the new one: %q, %v", got, fresh)
 	}
-	if err := os.Truncate(path, int64(len("{\"journal\":\"wavex\",\"version\":1}\n"))); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Truncate(path, int64(len("{\"journal\":\"wavex\",\"version\":1}\n"))))
 	if got, fresh := follow(t, f); got != "" || !fresh {
 		t.Errorf("cut: %q, %v", got, fresh)
 	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, log.Close())
 }
 
 // Wherever the written bytes are cut between two calls, each record is returned once.
@@ -95,23 +80,15 @@ func TestFollowAnyCut(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "whole")
 	log, _, err := journal.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	var want []string
 	for i := range 12 {
 		want = append(want, fmt.Sprintf(`{"n":%d}`, i))
-		if err := log.Append([]byte(want[i])); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, log.Append([]byte(want[i])))
 	}
-	if err := errors.Join(log.Sync(), log.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, errors.Join(log.Sync(), log.Close()))
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
 		n++
@@ -147,26 +124,16 @@ func TestFollowDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	log, _, err := journal.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(log.Append([]byte(`{"n":1}`)), log.Sync(), log.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
+	testrepo.Must(t, errors.Join(log.Append([]byte(`{"n":1}`)), log.Sync(), log.Close()))
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, append(whole, "{\"n\":2}\n"...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
+	testrepo.Must(t, os.WriteFile(path, append(whole, "{\"n\":2}\n"...), 0o600))
 	var bad *journal.CorruptError
 	if records, _, err := journal.Follow(path).Next(); !errors.As(err, &bad) || bad.Line != 3 || len(records) != 1 {
 		t.Errorf("%q, %v", records, err)
 	}
-	if err := os.WriteFile(path, []byte("{\"journal\":\"wavex\",\"version\":99}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(path, []byte("{\"journal\":\"wavex\",\"version\":99}\n"), 0o600))
 	var version *journal.VersionError
 	if _, _, err := journal.Follow(path).Next(); !errors.As(err, &version) {
 		t.Errorf("%v", err)

@@ -26,20 +26,12 @@ func fill(t *testing.T, path string, n int) []byte {
 		t.Fatalf("opening a new journal: %v, %d records", err, len(old))
 	}
 	for i := range n {
-		if err := l.Append(fmt.Appendf(nil, `{"n":%d,"text":"ü\n"}`, i)); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Sync(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, l.Append(fmt.Appendf(nil, `{"n":%d,"text":"ü\n"}`, i)))
+		must(t, l.Sync())
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Close())
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return data
 }
 
@@ -55,12 +47,8 @@ func TestRecordsAreReadBack(t *testing.T) {
 	if err != nil || len(records) != 3 {
 		t.Fatalf("opened with %d records, %v", len(records), err)
 	}
-	if err := l.Append([]byte(`{"n":3}`)); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(l.Sync(), l.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Append([]byte(`{"n":3}`)))
+	must(t, errors.Join(l.Sync(), l.Close()))
 	if records, _ := Read(path); len(records) != 4 {
 		t.Fatalf("%d records after appending to an old journal", len(records))
 	}
@@ -77,17 +65,13 @@ func TestCutAtEveryByte(t *testing.T) {
 	data := fill(t, filepath.Join(dir, "whole"), 4)
 	path := filepath.Join(dir, "cut")
 	for n := range len(data) + 1 {
-		if err := os.WriteFile(path, data[:n], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, data[:n], 0o600))
 		want := max(0, bytes.Count(data[:n], []byte("\n"))-1)
 		l, records, err := Open(path)
 		if err != nil || len(records) != want {
 			t.Fatalf("cut at byte %d: %d records, want %d, %v", n, len(records), want, err)
 		}
-		if err := errors.Join(l.Append([]byte(`{"after":true}`)), l.Sync(), l.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(l.Append([]byte(`{"after":true}`)), l.Sync(), l.Close()))
 		if records, err := Read(path); err != nil || len(records) != want+1 {
 			t.Fatalf("cut at byte %d and continued: %d records, %v", n, len(records), err)
 		}
@@ -110,9 +94,7 @@ func TestDamageIsNamed(t *testing.T) {
 		if bad[n] == '\n' {
 			continue
 		}
-		if err := os.WriteFile(path, bad, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, bad, 0o600))
 		_, _, err := Open(path)
 		var corrupt *CorruptError
 		var version *VersionError
@@ -137,9 +119,7 @@ func TestATornFirstLine(t *testing.T) {
 		"": false, header[:9]: false, header + "1": false, "\x00": true, strings.Repeat("\x00", 600<<10): true,
 		"\x00" + header + "1}\n": true, "text": true, header[:9] + "\x00": true,
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 		_, read := Read(path)
 		l, _, opened := Open(path)
 		for _, err := range []error{read, opened} {
@@ -160,9 +140,7 @@ func TestNewerVersionIsRefusedAndKept(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "j")
 	text := header + "2}\n" + `{"from":"the future"}` + "\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	_, _, err := Open(path)
 	var version *VersionError
 	if !errors.As(err, &version) || version.Found != "2" {
@@ -176,9 +154,7 @@ func TestNewerVersionIsRefusedAndKept(t *testing.T) {
 func TestOnlyObjectsOnOneLine(t *testing.T) {
 	t.Parallel()
 	l, _, err := Open(filepath.Join(t.TempDir(), "j"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	for _, bad := range []string{"", "{}", "[1]", "{\"a\":\n1}", "text", `{"a":1`, `"a":1}`} {
 		if l.Append([]byte(bad)) == nil {
@@ -200,14 +176,10 @@ func TestWriteErrorStopsTheLog(t *testing.T) {
 		return
 	}
 	known, err := full.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l := &Log{path: full.Name(), f: full, info: known}
 	defer l.Close()
-	if err := l.Append([]byte(`{"a":1}`)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Append([]byte(`{"a":1}`)))
 	var write *WriteError
 	if err := l.Sync(); !errors.As(err, &write) {
 		t.Fatalf("a full disk gave %v", err)
@@ -222,17 +194,13 @@ func TestLockNamesItsHolder(t *testing.T) {
 	dir := t.TempDir()
 	h := Holder{PID: 4711, Host: "here", Run: "r", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	l, err := TryLock(loop.Dir(dir), h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = TryLock(loop.Dir(dir), Holder{PID: 1})
 	var locked *LockedError
 	if !errors.As(err, &locked) || locked.Holder != h || !strings.Contains(err.Error(), "4711") {
 		t.Fatalf("the second lock gave %v", err)
 	}
-	if err := l.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Unlock())
 	again, err := TryLock(loop.Dir(dir), Holder{PID: 1})
 	if err != nil {
 		t.Fatalf("a lock that was given back: %v", err)
@@ -278,9 +246,7 @@ func FuzzScan(f *testing.F) {
 	f.Add(append([]byte(header+"1}\n"), good...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "j")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, data, 0o600))
 		records, err := Read(path)
 		if err != nil {
 			return
@@ -290,9 +256,7 @@ func FuzzScan(f *testing.F) {
 		if err != nil || len(again) != len(records) {
 			t.Fatalf("read %d records, opened %d, %v", len(records), len(again), err)
 		}
-		if err := errors.Join(l.Append([]byte(`{"z":1}`)), l.Sync(), l.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(l.Append([]byte(`{"z":1}`)), l.Sync(), l.Close()))
 		if more, err := Read(path); err != nil || len(more) != len(records)+1 {
 			t.Fatalf("%d records and one more gave %d, %v", len(records), len(more), err)
 		}
@@ -305,24 +269,16 @@ func TestLast(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
 	whole := fill(t, path, 3)
 	for cut := range len(whole) {
-		if err := os.WriteFile(path, whole[:len(whole)-cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, whole[:len(whole)-cut], 0o600))
 		records, err := Read(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		last, err := Last(path, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(records) == 0 && last != nil || len(records) > 0 && !bytes.Equal(last, records[len(records)-1]) {
 			t.Fatalf("%d bytes short: last is %q of %q", cut, last, records)
 		}
 	}
-	if err := os.WriteFile(path, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, whole, 0o600))
 	line := int64(len(whole) - bytes.LastIndexByte(whole[:len(whole)-1], '\n') - 1)
 	if rec, err := Last(path, line); rec != nil || err != nil {
 		t.Errorf("from %d bytes: %q, %v", line, rec, err)
@@ -334,9 +290,7 @@ func TestLast(t *testing.T) {
 		t.Errorf("without a journal: %q, %v", rec, err)
 	}
 	whole[len(whole)-5] ^= 1
-	if err := os.WriteFile(path, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, whole, 0o600))
 	if rec, err := Last(path, 1<<20); err == nil {
 		t.Errorf("a damaged record: %q", rec)
 	}
@@ -348,14 +302,10 @@ func TestWrittenBeforeDurable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	l, _, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	count := func() int {
 		records, err := Read(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return len(records)
 	}
 	if err := errors.Join(l.Append([]byte(`{"n":1}`)), l.Sync(), l.Append([]byte(`{"n":2}`))); err != nil || count() != 1 {
@@ -367,9 +317,7 @@ func TestWrittenBeforeDurable(t *testing.T) {
 	if err := l.Sync(); err != nil || l.synced != l.size {
 		t.Fatalf("%v, %d of %d bytes durable", err, l.synced, l.size)
 	}
-	if err := errors.Join(l.Append([]byte(`{"n":3}`)), l.Write()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(l.Append([]byte(`{"n":3}`)), l.Write()))
 	if err := l.fail(errors.New("the disk is gone")); err == nil || count() != 2 {
 		t.Errorf("%v, %d records", err, count())
 	}
@@ -440,14 +388,10 @@ func TestSyncErrors(t *testing.T) {
 	var write *WriteError
 	path := filepath.Join(t.TempDir(), "j")
 	l, _, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	err = errors.Join(l.Append([]byte(`{"a":1}`)), l.Write(), l.f.Close(), l.Append([]byte(`{"a":2}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := l.Sync(); !errors.As(err, &write) {
 		t.Errorf("not written: %v", err)
 	}
@@ -457,18 +401,12 @@ func TestSyncErrors(t *testing.T) {
 		return
 	}
 	f, err := os.OpenFile(null, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lost := &Log{path: null, f: f, info: info}
 	defer lost.Close()
-	if err := errors.Join(lost.Append([]byte(`{"a":1}`)), lost.Write()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(lost.Append([]byte(`{"a":1}`)), lost.Write()))
 	if err := lost.Sync(); !errors.As(err, &write) {
 		t.Errorf("not synced: %v", err)
 	}
@@ -524,5 +462,13 @@ func TestOpenReturnsWriteErrors(t *testing.T) {
 	var write *WriteError
 	if l, _, err := Open(filepath.Join(t.TempDir(), "none", "j")); !errors.As(err, &write) || l != nil {
 		t.Errorf("Open = %v, %v", l, err)
+	}
+}
+
+// must fails the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -19,13 +19,9 @@ func TestOwner(t *testing.T) {
 		t.Fatalf("of nobody: %d, %v", pid, err)
 	}
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lock, err := TryLock(loop.Dir(dir), Holder{PID: os.Getpid(), Host: host, Since: time.Now()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if pid, err := LockOwner(loop.Dir(dir)); pid != os.Getpid() || err != nil {
 		t.Errorf("of ours: %d, %v", pid, err)
 	}
@@ -37,16 +33,12 @@ func TestOwner(t *testing.T) {
 		if strings.Contains(text, host) && runtime.GOOS != "linux" {
 			continue // only Linux names the holder of a lock
 		}
-		if err := os.WriteFile(filepath.Join(dir, "holder.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, "holder.json"), []byte(text), 0o600))
 		if pid, err := LockOwner(loop.Dir(dir)); pid != 0 || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %d, %v", text, pid, err)
 		}
 	}
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, lock.Unlock())
 	if pid, err := LockOwner(loop.Dir(dir)); pid != 0 || err != nil {
 		t.Errorf("afterwards: %d, %v", pid, err)
 	}

@@ -44,17 +44,11 @@ func TestProjectMovedByOthers(t *testing.T) {
 			t.Parallel()
 			top := t.TempDir()
 			from, to := filepath.Join(top, "parent", "project"), filepath.Join(top, "new")
-			if err := os.MkdirAll(filepath.Join(from, "loop"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Join(from, "loop"), 0o700))
 			l, _, err := Open(filepath.Join(from, "loop", "j"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			err = errors.Join(l.Append([]byte(`{"n":1}`)), l.Sync(), c.harm(from, to), l.Append([]byte(`{"n":2}`)), l.Sync())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			at := c.at(from, to)
 			switch e := l.Moved(); {
 			case (e != nil) != c.moved:

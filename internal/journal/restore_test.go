@@ -52,22 +52,14 @@ func TestJournalChangedByOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "loop", "journal.jsonl")
-			if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Mkdir(filepath.Dir(path), 0o700))
 			l, _, err := Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			put := func(n int) error {
 				return errors.Join(l.Append(fmt.Appendf(nil, `{"n":%d}`, n)), l.Sync())
 			}
-			if err := put(1); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.harm(path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, put(1))
+			must(t, c.harm(path))
 			err = errors.Join(put(2), put(3))
 			if l.Restored() != c.restored {
 				t.Errorf("restored %d times, want %d", l.Restored(), c.restored)
@@ -114,9 +106,7 @@ func TestFaultsOfTheOpenFile(t *testing.T) {
 				t.Skip("Windows does not remove open files")
 			}
 			l, _, err := Open(filepath.Join(t.TempDir(), "j"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, harm := range c.harm {
 				harm(l)
 			}
@@ -150,9 +140,7 @@ func TestFilesAreClosed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "j")
 	l, _, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = errors.Join(l.Append([]byte(`{"a":1}`)), l.Sync(), os.Remove(path), l.Append([]byte(`{"a":2}`)), l.Sync())
 	if err != nil || l.Restored() != 1 {
 		t.Fatalf("restored %d times, %v", l.Restored(), err)
@@ -169,9 +157,7 @@ func TestFilesAreClosed(t *testing.T) {
 	if err := errors.Join(l.Append([]byte(`{"a":3}`)), l.Write()); !errors.As(err, &write) {
 		t.Errorf("written after it was closed: %v", err)
 	}
-	if err := os.WriteFile(path, []byte("text\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("text\n"), 0o600))
 	var bad *CorruptError
 	if _, _, err := Open(path); !errors.As(err, &bad) || bad.Line != 1 {
 		t.Errorf("opened a file that is no journal: %v", err)
@@ -208,13 +194,9 @@ func TestFilesAreOfTheirUser(t *testing.T) {
 	t.Parallel()
 	dir := loop.Dir(t.TempDir())
 	l, _, err := Open(dir.Path(loop.Journal))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lock, err := TryLock(dir, Holder{PID: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, path := range []string{dir.Path(loop.Journal), dir.Path(loop.LockHolder)} {
 		if st, err := os.Stat(path); err != nil || st.Mode() != 0o600 && runtime.GOOS != "windows" {
 			t.Errorf("%s: %v, %v", path, st.Mode(), err)
@@ -230,26 +212,18 @@ func TestALockNeedsItsHolder(t *testing.T) {
 	t.Parallel()
 	dir := loop.Dir(t.TempDir())
 	holder := dir.Path(loop.LockHolder)
-	if err := os.MkdirAll(filepath.Join(holder, "full"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(holder, "full"), 0o700))
 	if _, err := TryLock(dir, Holder{PID: 1}); err == nil {
 		t.Fatal("taken without a holder")
 	}
-	if err := os.RemoveAll(holder); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(holder))
 	l, err := TryLock(dir, Holder{PID: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := l.Unlock(); err != nil {
 		t.Error(err)
 	}
 	lock := dir.Path(loop.Lock)
-	if err := errors.Join(os.Remove(lock), os.Mkdir(lock, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Remove(lock), os.Mkdir(lock, 0o700)))
 	if pid, err := LockOwner(dir); err == nil || pid != 0 {
 		t.Errorf("the lock is a folder: owner %d, %v", pid, err)
 	}
@@ -309,20 +283,14 @@ func appendTo(path, text string) error {
 func TestADirectoryLockedByOthers(t *testing.T) {
 	t.Parallel()
 	dir := loop.Dir(filepath.Join(t.TempDir(), ".loop"))
-	if err := os.Mkdir(string(dir), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(string(dir), 0o700))
 	l, err := TryLock(dir, Holder{PID: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var held *LockedError
 	if _, err := TryLock(dir, Holder{PID: 2}); !errors.As(err, &held) || held.Project || held.Holder.PID != 1 {
 		t.Errorf("beside a wavex: %v", err)
 	}
-	if err := l.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Unlock())
 	other := projectLock(dir)
 	switch ok, err := other.TryLock(); {
 	case !ok && runtime.GOOS == "windows":
@@ -333,9 +301,7 @@ func TestADirectoryLockedByOthers(t *testing.T) {
 	if _, err := TryLock(dir, Holder{PID: 2}); !errors.As(err, &held) || !held.Project {
 		t.Errorf("beside another program: %v", err)
 	}
-	if err := other.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.Unlock())
 }
 
 func TestALockCanBeLost(t *testing.T) {
@@ -345,9 +311,7 @@ func TestALockCanBeLost(t *testing.T) {
 	if err != nil || l.Lost() {
 		t.Fatalf("taken: %v, and lost: %v", err, l.Lost())
 	}
-	if err := os.Remove(filepath.Join(dir, "lock")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "lock")))
 	if !l.Lost() {
 		t.Error("a lock whose file is gone is not lost")
 	}
@@ -358,29 +322,21 @@ func TestALockCanBeLost(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "lock")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a refused wavex made the file: %v", err)
 	}
-	if err := l.project.Unlock(); err != nil { // as where directories cannot be locked
-		t.Fatal(err)
-	}
+	must(t, l.project.Unlock())
 	again, err := TryLock(loop.Dir(dir), Holder{PID: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !l.Lost() || again.Lost() {
 		t.Error("the lock that counts is the one whose file is there")
 	}
 	if err := l.Restore(); !errors.As(err, &held) || held.Holder.PID != 2 {
 		t.Errorf("kept beside another: %v", err)
 	}
-	if err := again.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, again.Unlock())
 	if Locked(loop.Dir(dir)) {
 		t.Error("locked, and no process holds it")
 	}
 	for _, gone := range []string{"lock", "holder.json"} {
-		if err := os.Remove(filepath.Join(dir, gone)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(dir, gone)))
 		if err := l.Restore(); err != nil || l.Lost() {
 			t.Fatalf("%s: kept: %v, and lost: %v", gone, err, l.Lost())
 		}

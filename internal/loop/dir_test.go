@@ -15,15 +15,14 @@ import (
 	"testing"
 
 	"wavex/internal/loop"
+	"wavex/internal/testrepo"
 )
 
 // literals returns the strings of a Go file.
 func literals(t *testing.T, path string) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	var out []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
@@ -69,9 +68,7 @@ func TestNameIsInOneFile(t *testing.T) {
 func TestPathsAreDocumented(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../../docs/loop-files.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	_, lists, _ := strings.Cut(string(doc), "\n## Files\n")
 	got := map[string]bool{}
 	for _, item := range regexp.MustCompile("(?m)^- ((?:`[^`]+`(?:,\\s+)?)+):").FindAllStringSubmatch(lists, -1) {
@@ -91,9 +88,7 @@ func TestPathsAreDocumented(t *testing.T) {
 		want[strings.Replace(path, "-0", "-N", 1)] = true
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), "dir.go", nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	parent := []string{"", d.Run("RUN"), d.Task("RUN", "TASK"), ""}
 	for _, decl := range file.Decls {
 		block, ok := decl.(*ast.GenDecl)

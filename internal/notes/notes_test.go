@@ -13,6 +13,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 	"wavex/scheduler"
 )
 
@@ -20,9 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 }
 
 func TestSlug(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -45,9 +46,7 @@ func state(t *testing.T) (*scheduler.State, []event.Event) {
 	for i, b := range bodies {
 		events = append(events, event.Event{Seq: int64(i + 1), Time: at, Body: b})
 	}
-	if err := s.Replay(events); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, s.Replay(events))
 	return s, events
 }
 
@@ -80,12 +79,8 @@ func TestSlack(t *testing.T) {
 	}))
 	defer srv.Close()
 	h, err := ParseWebhook("slack=" + srv.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := send(t, Options{}, h); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
+	testrepo.Must(t, send(t, Options{}, h))
 	if len(bodies) != 2 {
 		t.Fatal(bodies)
 	}
@@ -98,9 +93,7 @@ func TestSlack(t *testing.T) {
 	}
 	// The texts of a plan and of agents mention no channel, and make no links.
 	body, err := h.body(Message{Event: "run_ended", Status: "failed", Plan: "a<b", Reason: "<!channel> <http://x|y> &lt;"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if err := json.Unmarshal(body, &m); err != nil ||
 		!strings.HasSuffix(m["text"], "\n&lt;!channel&gt; &lt;http://x|y&gt; &amp;lt;") {
 		t.Errorf("%q, %v", m["text"], err)

@@ -16,9 +16,7 @@ func TestWithTasks(t *testing.T) {
 	before := []string{p.Key(0), p.Key(1)}
 	q, err := p.WithTasks(3, json.RawMessage(`{"id":"R-001","subject":"mend it","verify":["true"]}`),
 		json.RawMessage(`{"id":"R-002","subject":"and that","aspects":["security"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wave, total := q.Waves()
 	if !slices.Equal(wave, []int{1, 2, 3, 3}) || total != 3 {
 		t.Errorf("waves %v of %d", wave, total)
@@ -68,9 +66,7 @@ func TestWithBlockers(t *testing.T) {
 	whole, _ := Parse("p.json", []byte(`{"tasks":[`+a+`,`+b+`,`+c+`]}`), Options{})
 	p, _ := Parse("p.json", []byte(`{"tasks":[`+a+`]}`), Options{})
 	q, err := p.WithTasks(2, json.RawMessage(b), json.RawMessage(c))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range whole.Tasks {
 		if q.Key(i) != whole.Key(i) || !slices.Equal(q.Graph.Blockers(i), whole.Graph.Blockers(i)) {
 			t.Errorf("task %d is another one: blocked by %v, want %v", i, q.Graph.Blockers(i), whole.Graph.Blockers(i))

@@ -49,8 +49,6 @@ func TestTasksInAnyOrder(t *testing.T) { // not parallel: it compares times
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

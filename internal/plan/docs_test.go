@@ -17,9 +17,7 @@ import (
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../docs/plan.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	doc := strings.ReplaceAll(string(data), "\r\n", "\n")
 	for _, lang := range []string{"json", "yaml"} {
 		parts := strings.Split(doc, "```"+lang+"\n")
@@ -61,9 +59,7 @@ func codes(t *testing.T) []string {
 	var list []string
 	for _, name := range []string{"diag.go", "source/problem.go"} {
 		file, err := parser.ParseFile(gotoken.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
 			v, ok := n.(*ast.ValueSpec)
 			if !ok || !strings.HasPrefix(v.Names[0].Name, "Code") {
@@ -71,9 +67,7 @@ func codes(t *testing.T) []string {
 			}
 			if lit, ok := v.Values[0].(*ast.BasicLit); ok { // the others are constants of source
 				code, err := strconv.Unquote(lit.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				list = append(list, code)
 			}
 			return true

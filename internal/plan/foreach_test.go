@@ -74,9 +74,7 @@ func TestForeachOfCommand(t *testing.T) {
 		t.Fatalf("%+v, %+v", p.Groups, p.Tasks)
 	}
 	items, err := p.Items(0, json.RawMessage(`["x","y"]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	q, err := p.WithItems("g", items)
 	if err != nil || fmt.Sprint(IDs(q, q.Groups[0].Tasks)) != "[g[x] g[y]]" ||
 		fmt.Sprint(q.Graph.Blockers(3)) != "[0 2]" ||
@@ -195,9 +193,7 @@ func TestHostileItems(t *testing.T) {
 		" ":                      {wrong: `item 1, " ": its key is empty`},
 	} {
 		raw, err := json.Marshal([]string{item})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, p := range bothLists(t, string(raw), `"command":"echo ${item}","description":"On ${item}"`) {
 			if want.wrong != "" {
 				if p.plan != nil || !strings.Contains(p.wrong, want.wrong) {
@@ -233,9 +229,7 @@ func bothLists(t *testing.T, items, fields string) (out [2]listedPlan) {
 	late := mustParse(t, tasks(`{"id":"a","command":"x","output":{"type":"array"}}`,
 		`{"id":"g","foreach":"${tasks.a.output}",`+fields+`}`))
 	list, err := late.Items(0, json.RawMessage(items))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p, err = late.WithItems("g", list)
 	out[1] = listedPlan{p, fmt.Sprint(err)}
 	return out
@@ -253,9 +247,7 @@ func TestLookAlikes(t *testing.T) {
 		{"src/A.go", "src/a.go", `item 2, "src/a.go": it has the key of item 1, "src/A.go"`},
 	} {
 		raw, err := json.Marshal([]string{c.one, c.other})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, p := range bothLists(t, string(raw), `"command":"echo ${item}"`) {
 			if (p.plan == nil) != (c.wrong != "") || !strings.Contains(p.wrong, c.wrong) {
 				t.Errorf("%q and %q: %s", c.one, c.other, p.wrong)
@@ -378,16 +370,10 @@ func TestGlob(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, f := range []string{"src/a.go", "src/deep/er/b.go", "src/c.txt", "src/.hidden/d.go", "src/.e.go", "top.go"} {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(f)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, f), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(f)), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, f), nil, 0o600))
 	}
-	if err := os.Symlink("/", filepath.Join(dir, "src", "out")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("/", filepath.Join(dir, "src", "out")))
 	for pattern, want := range map[string]string{
 		"src/*.go": "[src/a.go]", "src/**/*.go": "[src/a.go src/deep/er/b.go]",
 		"**":     "[src/a.go src/c.txt src/deep/er/b.go top.go]",
@@ -406,9 +392,7 @@ func TestGlob(t *testing.T) {
 	if p == nil || fmt.Sprint(IDs(p, []int{0})) != "[g[deep~er~b.go]]" {
 		t.Fatalf("%v", ds)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, "src")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(dir, "src")))
 	again, ds := Parse("plan.json", text, Options{Dir: dir, Params: RunParams(nil, p.Lists())})
 	if again == nil || !slices.Equal(again.Keys(), p.Keys()) || len(ds) != 0 {
 		t.Errorf("%v", ds)
@@ -463,9 +447,7 @@ func TestManyItems(t *testing.T) {
 		items[i] = fmt.Sprintf("src/file-%d.go", i)
 	}
 	raw, err := json.Marshal(items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	began := time.Now()
 	p := mustParse(t, listPlan(`{"items":`+string(raw)+`,"maxItems":10000}`,
 		`"subject":"Migrate ${item}","description":"The file ${item}.","files":["${item}"],"verify":"test -f ${item}"`))

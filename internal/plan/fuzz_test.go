@@ -13,9 +13,7 @@ func FuzzYAML(f *testing.F) { fuzz(f, "plan.yaml", "testdata/full.yaml") }
 
 func fuzz(f *testing.F, name, seed string) {
 	full, err := os.ReadFile(seed)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(full)
 	for _, s := range []string{"", "{}", "[]", "null", tasks(ok),
 		tasks(ok, `{"id":"b","command":"x","blockedBy":["a","c",1]}`),

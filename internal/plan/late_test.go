@@ -24,9 +24,7 @@ func TestLateReferences(t *testing.T) {
 	}
 	const hostile = `${tasks.T-001.output.n} "; rm -rf $HOME; "$(touch x)` + "\n"
 	raw, err := json.Marshal(map[string]any{"items": []any{map[string]string{"path": hostile}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, err := p.Tasks[0].Resolve("R", map[string]json.RawMessage{"1": raw, "T-001": raw}, nil)
 	if err != nil || got.Prompt != "In R: "+hostile+", ${tasks.1.output.n}" ||
 		!strings.Contains(got.Description, `rm -rf`) {

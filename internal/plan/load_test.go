@@ -128,9 +128,7 @@ func words(t *testing.T, p *Plan) string {
 	}
 	flat.Task = list
 	out, err := json.Marshal(flat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(out)
 }
 
@@ -150,9 +148,7 @@ func TestYAMLIsTheSame(t *testing.T) {
 		t.Errorf("place of docs: %v", got)
 	}
 	data, err := os.ReadFile("testdata/full.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, text := range map[string]string{
 		"plan":          string(data), // by content
 		"plan.yml":      "\ufeff" + string(data),
@@ -201,9 +197,7 @@ func TestLoadFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 		return file
 	}
 	if _, _, err := Load(filepath.Join(dir, "none.json")); !errors.Is(err, fs.ErrNotExist) {
@@ -240,9 +234,7 @@ func TestLoadFiles(t *testing.T) {
 func TestPromptFilesTooLarge(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "p.md"), bytes.Repeat([]byte("x"), 15<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "p.md"), bytes.Repeat([]byte("x"), 15<<20), 0o600))
 	var list []string
 	for i := range 10 {
 		list = append(list, fmt.Sprintf(`{"id":%d,"prompt":"@%sp.md","verify":"x"}`, i, strings.Repeat("./", i)))
@@ -259,12 +251,10 @@ func TestPromptOutsideOfTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")
 	plans := filepath.Join(dir, "plans")
-	if err := errors.Join(os.WriteFile(secret, []byte("secret"), 0o600), os.Mkdir(plans, 0o700),
+	must(t, errors.Join(os.WriteFile(secret, []byte("secret"), 0o600), os.Mkdir(plans, 0o700),
 		os.WriteFile(filepath.Join(plans, "in.md"), []byte("inside"), 0o600),
 		os.Symlink("in.md", filepath.Join(plans, "kept")), os.Symlink("../secret", filepath.Join(plans, "link")),
-		os.Symlink("..", filepath.Join(plans, "up"))); err != nil {
-		t.Fatal(err)
-	}
+		os.Symlink("..", filepath.Join(plans, "up"))))
 	for name, problem := range map[string]string{
 		filepath.ToSlash(secret): "is outside of the plan's folder", "../secret": "is outside of the plan's folder",
 		"up/../../secret": "is outside of the plan's folder", "link": "cannot be read in the plan's folder",
@@ -335,4 +325,12 @@ func Load(path string) (*Plan, []Diagnostic, error) {
 		p.Path = path
 	}
 	return p, ds, nil
+}
+
+// must fails the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -86,9 +86,7 @@ func TestOutlineRoundTrip(t *testing.T) {
 		_, total := p.Waves()
 		p2, err1 := p.WithTasks(total+1, added)
 		q2, err2 := q.WithTasks(total+1, added)
-		if err := errors.Join(err1, err2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err1, err2))
 		outlinedAs(t, p2, q2)
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -128,13 +126,9 @@ func TestOutlineOfWavesWithoutEdges(t *testing.T) {
 
 func FuzzOutline(f *testing.F) {
 	p, _, err := Load("testdata/full.json")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	var b bytes.Buffer
-	if err := p.Outline(&b); err != nil {
-		f.Fatal(err)
-	}
+	must(f, p.Outline(&b))
 	f.Add(b.Bytes())
 	head, key := `{"outline":1,"tasks":1}`, strings.Repeat("0f", 32)
 	for _, s := range []string{"", "{}", `{"outline":2,"tasks":1}`, head, head + `{"id":"a","key":"0f"}`,
@@ -163,9 +157,7 @@ func TestTruncatedOutlineIsRefused(t *testing.T) {
 	p, _ := Parse(
 		"plan.json", []byte(`{"tasks":[{"id":"a","command":"true"},{"id":"b","command":"true","blockedBy":"a"}]}`), Options{})
 	var b bytes.Buffer
-	if err := p.Outline(&b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Outline(&b))
 	for n := range b.Len() - 1 { // the last byte is the end of the line
 		if _, err := ReadOutline(bytes.NewReader(b.Bytes()[:n])); err == nil {
 			t.Fatalf("%d bytes of %d are read as an outline", n, b.Len())

@@ -22,9 +22,7 @@ func TestSchemaHasTheDecodersFields(t *testing.T) {
 		Defs       map[string]json.RawMessage `json:"$defs"`
 	}
 	parse := func(raw json.RawMessage) (o object) {
-		if err := json.Unmarshal(raw, &o); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(raw, &o))
 		return o
 	}
 	top := parse(Schema())
@@ -76,9 +74,7 @@ func TestSchemaAgrees(t *testing.T) {
 	t.Parallel()
 	s := jsonschematest.New(t, Schema())
 	full, err := os.ReadFile("testdata/full.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	plans := []string{
 		string(full), string(bigPlan(20)), tasks(ok), tasks(`{"id":1,"command":"x"}`),
 		task(`"timeout":"1h30m","idleTimeout":0.5,"budgetUSD":"$2","reversibility":"1","files":["..a","a/b.c",".x"]`),

@@ -133,8 +133,6 @@ func TestValuesInExpressions(t *testing.T) {
 func jsonText(t testing.TB, text string) string {
 	t.Helper()
 	out, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(out)
 }

@@ -61,9 +61,7 @@ func TestSteps(t *testing.T) {
 	// The same with a list that comes with the run.
 	p = mustParse(t, strings.Replace(text, "LIST", `"${tasks.a.output.items}"`, 1))
 	q, err := p.WithItems("g", []json.RawMessage{json.RawMessage(`"u/v"`), json.RawMessage(`"w"`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	check(q, "[a z g[u~v].audit g[u~v].2 g[u~v].fix g[w].audit g[w].2 g[w].fix]", "[][0 4 7][0][2][3][0][5][6]")
 }
 

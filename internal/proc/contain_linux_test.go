@@ -34,18 +34,14 @@ func TestReaper(t *testing.T) {
 	if !*reaper {
 		t.Parallel()
 		exe, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		args := []string{"-test.run=^TestReaper$", "-reaper", "-test.timeout=5m"}
 		if testing.Verbose() {
 			args = append(args, "-test.v")
 		}
 		out, err := exec.CommandContext(t.Context(), exe, args...).CombinedOutput()
 		t.Logf("%s", out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return
 	}
 	unlimit() // forked beside another test, it may have a limit
@@ -100,13 +96,9 @@ func TestReaper(t *testing.T) {
 		// Other code in this process may run commands; they are not orphans.
 		c := exec.CommandContext(t.Context(), "cat")
 		in, err := c.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		onFirstThread(t, func() { err = c.Start() })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !slices.Contains(allChildren.orphanPIDs(), c.Process.Pid) {
 			t.Fatal("it is not among the strays: the test shows nothing")
 		}
@@ -156,9 +148,7 @@ func containment(t *testing.T) {
 	t.Run("is killed over one by setsid", func(t *testing.T) {
 		p := start(t, Spec{Argv: self(t, "stay"), Mark: mark("stay")})
 		pid := line(t, bufio.NewReader(p.Stdout))
-		if err := p.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Kill())
 		e := p.Wait()
 		wantSwept(t, e, 1)
 		if e.Code != -1 || e.Signal != "SIGKILL" {
@@ -220,9 +210,7 @@ sh chain 1; sleep 300`,
 			mark := mark(name)
 			p := start(t, Spec{Argv: Shell(script), Mark: mark})
 			line(t, bufio.NewReader(p.Stdout))
-			if err := p.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, p.Kill())
 			e := p.Wait()
 			if !e.Contained {
 				t.Errorf("not contained: %+v", e)
@@ -311,18 +299,14 @@ func TestWatchdog(t *testing.T) {
 			t.Parallel()
 			run := fmt.Sprintf("guarded-%v-%d", kill, os.Getpid())
 			r, w, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer r.Close()
 			args := self(t, "wavex", run)
 			c := exec.CommandContext(t.Context(), args[0], args[1:]...)
 			c.Env, c.Stderr = testEnv, w
 			in, _ := c.StdinPipe()
 			out, _ := c.StdoutPipe()
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Start())
 			_ = w.Close()
 			if got := line(t, bufio.NewReader(out)); got != "ready" {
 				t.Fatal(got)
@@ -335,9 +319,7 @@ func TestWatchdog(t *testing.T) {
 				// When wavex ends in order, the guard ends and leaves the sweep to wavex (here:
 				// to the test).
 				_ = in.Close()
-				if err := c.Wait(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, c.Wait())
 				if n := sessions(t, run); n != 3 {
 					t.Errorf("%d tools alive after a goodbye, want 3", n)
 				}
@@ -373,9 +355,7 @@ func TestWatchdogIsReplaced(t *testing.T) {
 			c.Env, c.Stderr = testEnv, os.Stderr
 			in, _ := c.StdinPipe()
 			pipe, _ := c.StdoutPipe()
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Start())
 			out := bufio.NewReader(pipe)
 			pid := line(t, out)
 			watchdog := 0
@@ -437,9 +417,7 @@ func TestHiddenDaemon(t *testing.T) {
 			in, _ := c.StdinPipe()
 			defer in.Close()
 			out, _ := c.StdoutPipe()
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Start())
 			pid := line(t, bufio.NewReader(out))
 			if n, err := Sweep(t.Context(), run+"-of-others"); n != 0 || err != nil || !alive(t, pid) {
 				t.Fatalf("the sweep of another run: %d, %v; the daemon is alive: %v", n, err, alive(t, pid))
@@ -464,9 +442,7 @@ func TestWatchdogsThatEnd(t *testing.T) {
 	t.Parallel()
 	begin := func() (*Watchdog, error) { return StartWatchdog([]string{"/bin/false"}, "none") }
 	g, err := begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	started := 1
 	var told []error
 	tell := func(err error) { told = append(told, err) }

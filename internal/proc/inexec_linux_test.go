@@ -14,16 +14,10 @@ func TestOtherProcessesAreNotInExec(t *testing.T) {
 	bare := exec.CommandContext(t.Context(), "/bin/sh", "-c", "echo >&2; read x")
 	bare.Env = []string{}
 	in, err := bare.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := bare.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := bare.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, bare.Start())
 	// Start returns in the middle of the exec: the kernel closes files before it sets the environment.
 	if n, err := out.Read(make([]byte, 1)); n != 1 {
 		t.Fatalf("read %d, %v", n, err)

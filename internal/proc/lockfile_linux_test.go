@@ -11,9 +11,7 @@ import (
 func TestLockFileIsAPipe(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "guard.lock")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Mkfifo(path, 0o600))
 	f := lockFile(path)
 	if f == nil {
 		t.Fatal("it was not locked")

@@ -39,9 +39,7 @@ func TestMain(m *testing.M) {
 func self(t testing.TB, args ...string) []string {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return append([]string{exe, "helper"}, args...)
 }
 
@@ -58,9 +56,7 @@ func start(t testing.TB, s Spec) *Process {
 		s.Env = testEnv
 	}
 	p, err := Start(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		_ = p.Kill()
 		p.Wait()
@@ -81,3 +77,11 @@ func line(t testing.TB, r *bufio.Reader) string {
 // mark returns an attempt of a run of this test process, distinct from those of parallel test
 // processes.
 func mark(task string) string { return fmt.Sprintf("run%d/%s/1", os.Getpid(), task) }
+
+// must fails the test on an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -15,15 +15,11 @@ func TestOutputEnds(t *testing.T) {
 	t.Run("output closed, still alive", func(t *testing.T) {
 		t.Parallel()
 		fifo := filepath.Join(t.TempDir(), "fifo")
-		if err := unix.Mkfifo(fifo, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, unix.Mkfifo(fifo, 0o600))
 		var out bytes.Buffer
 		p := start(t, Spec{Argv: Shell("echo last; exec >/dev/null 2>&1; read x < '" + fifo + "'; exit 4"), Combined: &out})
 		w, err := os.OpenFile(fifo, os.O_WRONLY, 0) // waits for the reader, whose output is closed
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		select {
 		case <-p.Done():
 			t.Error("done while it lives")

@@ -81,17 +81,13 @@ func TestPipeReaderLosesNothing(t *testing.T) {
 func TestPipeReaderAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer w.Close()
 	if _, err := w.WriteString("last words"); err != nil {
 		t.Fatal(err)
 	}
 	o := newPipeReader(r)
-	if err := r.SetReadDeadline(time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.SetReadDeadline(time.Now()))
 	if b, err := io.ReadAll(o); string(b) != "last words" || err != nil {
 		t.Errorf("%q %v", b, err)
 	}
@@ -102,9 +98,7 @@ func TestPipeReaderAtTheDeadline(t *testing.T) {
 func TestPipeReaderIgnoresOtherWriters(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	chat := make(chan struct{})
 	go func() {
 		defer close(chat)

@@ -52,9 +52,7 @@ func TestStreams(t *testing.T) {
 	t.Run("a file, directly", func(t *testing.T) {
 		t.Parallel()
 		f, err := os.Create(filepath.Join(t.TempDir(), "out"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer f.Close()
 		start(t, Spec{Argv: Shell("echo a; echo b >&2"), Combined: f}).Wait()
 		if b, _ := os.ReadFile(f.Name()); string(b) != "a\nb\n" {
@@ -134,9 +132,7 @@ func TestTerminate(t *testing.T) {
 		t.Parallel()
 		p := start(t, Spec{Argv: Shell("echo ready; exec sleep 300")})
 		line(t, bufio.NewReader(p.Stdout))
-		if err := p.Terminate(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Terminate())
 		if e := p.Wait(); e.Signal != "SIGTERM" || e.Code != -1 {
 			t.Errorf("%+v", e)
 		}
@@ -149,17 +145,13 @@ func TestTerminate(t *testing.T) {
 		p := start(t, Spec{Argv: self(t, "hold"), Stdin: true})
 		out := bufio.NewReader(p.Stdout)
 		line(t, out)
-		if err := p.Terminate(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Terminate())
 		select {
 		case <-p.Done():
 			t.Fatal("it did not ignore SIGTERM")
 		default:
 		}
-		if err := p.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Kill())
 		if e := p.Wait(); e.Signal != "SIGKILL" {
 			t.Errorf("%+v", e)
 		}
@@ -172,9 +164,7 @@ func TestStartErrors(t *testing.T) {
 	bin := filepath.Join(dir, "bin")
 	proctest.Script(t, filepath.Join(bin, "orphaned"), "#!/no/such/interpreter\n")
 	proctest.Script(t, filepath.Join(dir, "here"), "#!/bin/sh\necho here\n")
-	if err := os.WriteFile(filepath.Join(bin, "plain"), []byte("#!/bin/sh\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(bin, "plain"), []byte("#!/bin/sh\n"), 0o644))
 	env := []string{"PATH=.:" + bin + "::/bin:/usr/bin"}
 
 	for _, c := range []struct {

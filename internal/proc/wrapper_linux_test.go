@@ -24,9 +24,7 @@ func TestTerminateInWrapper(t *testing.T) {
 			t.Fatalf("%q", got)
 		}
 	}
-	if err := p.Terminate(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Terminate())
 	rest, err := io.ReadAll(out)
 	if e := p.Wait(); e.Code != 7 || e.Signal != "" || !e.Contained || string(rest) != "job\nprogram\n" || err != nil {
 		t.Errorf("%+v %q %v", e, rest, err)

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -72,14 +73,10 @@ func TestGolden(t *testing.T) {
 			got := Build(p, tc.task, tc.b)
 			path := filepath.Join("testdata", name+".golden")
 			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testrepo.Must(t, os.WriteFile(path, []byte(got), 0o644))
 			}
 			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			if got != string(want) {
 				t.Errorf("the prompt changed; look at it and run with -update:\n%s", got)
 			}

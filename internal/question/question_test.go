@@ -18,6 +18,7 @@ import (
 
 	"wavex/internal/policy"
 	"wavex/internal/question"
+	"wavex/internal/testrepo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -134,9 +135,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	t.Parallel()
 	dir := question.Dir(t.TempDir())
 	release, err := dir.Watch()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	defer release()
 	terminal := func(ctx context.Context, q question.Question) (question.Choice, error) {
 		open, err := dir.Open(time.Now())
@@ -208,9 +207,7 @@ func TestAnsweredByAWatcher(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			dir := question.Dir(t.TempDir())
 			release, err := dir.Watch()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			defer release()
 			done := make(chan bool)
 			go func() {

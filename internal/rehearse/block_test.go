@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"wavex/internal/jsonschema/jsonschematest"
+	"wavex/internal/testrepo"
 )
 
 // goodBlocks use every key. badBlocks are refused, also by the schema if it can express the rule.
@@ -70,9 +71,7 @@ func TestBlocks(t *testing.T) {
 func TestForAttemptInheritsEverything(t *testing.T) {
 	t.Parallel()
 	outer, err := ParseBlock([]byte(goodBlocks[2]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	plain := *outer
 	outer.Attempts = []Block{{}, plain}
 	other := Block{Attempts: []Block{plain}}
@@ -109,9 +108,7 @@ func TestSchema(t *testing.T) {
 		} `json:"$defs"`
 		Properties map[string]any
 	}
-	if err := json.Unmarshal(Schema(), &s); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(Schema(), &s))
 	same(t, "block", s.Defs.Block.AnyOf[1].Properties, Block{})
 	same(t, "write", s.Defs.Write.Properties, Write{})
 	same(t, "scenario", s.Properties, scenarioFile[*Block]{})
@@ -125,9 +122,7 @@ func defs(t *testing.T) string {
 	var s struct {
 		Defs json.RawMessage `json:"$defs"`
 	}
-	if err := json.Unmarshal(Schema(), &s); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(Schema(), &s))
 	return string(s.Defs)
 }
 
@@ -146,9 +141,7 @@ func TestScenario(t *testing.T) {
 	t.Parallel()
 	s, err := ParseScenario([]byte(`{"default":{"cost":0.5,"outcome":"fail"},"tasks":{"T-2":{"outcome":"stall"}},
 		"panel":{"cost":0.1},"questions":{"counsel":{"report":"c"},"counsel/debugger":{"report":"d"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	plan := json.RawMessage(`{"duration":"1s","outcome":"ok","attempts":[{"outcome":"error-429","runs":["x"]},{"cost":1}]}`)
 	for _, c := range []struct{ what, got, expected string }{
 		{"other task", string(s.Block("T-1", plan)),
@@ -176,9 +169,7 @@ func TestLoadScenarioErrorPosition(t *testing.T) {
 		"{\"default\": {\n":                  `:2:1: /default: not valid JSON: unexpected EOF`,
 		"{\"tasks\":{\"A\":{},\n \"A\":{}}}": `:2:2: /tasks/A: not valid JSON: duplicate object member name`,
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := LoadScenario(path)
 		if err == nil || !strings.HasPrefix(err.Error(), path+says) {
 			t.Errorf("%q: %v, want %s", text, err, says)
@@ -202,18 +193,14 @@ func TestExamples(t *testing.T) {
 			t.Error(err)
 		}
 		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		if err := jsonschematest.New(t, Schema()).Validate(text); err != nil {
 			t.Errorf("%s: %v", f, err)
 		}
 		shown += string(text)
 	}
 	doc, err := os.ReadFile("../../docs/rehearsal.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	_, outcomes, _ := strings.Cut(string(doc), "\n## Outcomes\n")
 	for _, o := range Outcomes {
 		if !strings.Contains(shown, `"`+string(o)+`"`) {
@@ -234,9 +221,7 @@ func TestExamples(t *testing.T) {
 func TestDocumentedJSON(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../../docs/rehearsal.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	n := 0
 	for i, piece := range strings.Split(string(doc), "```") {
 		kind, text, _ := strings.Cut(piece, "\n")

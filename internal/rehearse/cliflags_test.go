@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 func TestFlags(t *testing.T) {
@@ -15,9 +17,7 @@ func TestFlags(t *testing.T) {
 			"--json-schema|{}|--system-prompt|-be brief|--append-system-prompt|x|--tools||--strict-mcp-config|--mcp-config|a.json|"+
 			"--setting-sources|user,project|--no-session-persistence|--fallback-model|sonnet,haiku|--agent|reviewer|--settings|{}", "|")
 	c, err := parseArgs(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	want(t, "tools", c.has("--tools") && c.value("--tools") == "", true)
 	want(t, "allowed", strings.Join(c.given["--allowedTools"], ","), "Bash(go test:*),Edit")
 	want(t, "system", c.value("--system-prompt"), "-be brief")

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"wavex/internal/testrepo"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -71,9 +73,7 @@ func assign(t *testing.T, task string, attempt int, block string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "assignment.json")
 	text := fmt.Sprintf(`{"task":%q,"attempt":%d,"block":%s}`, task, attempt, block)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 

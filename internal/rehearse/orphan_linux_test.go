@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"wavex/internal/testrepo"
 )
 
 // The orphan survives in a session of its own, with the environment marks of its attempt.
@@ -27,9 +29,7 @@ func TestProcessOrphan(t *testing.T) {
 	want(t, "orphans", len(pids), 1)
 	for _, pid := range pids {
 		sid, err := unix.Getsid(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		want(t, "session", sid, pid)
 		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 			t.Error(err)
@@ -42,17 +42,13 @@ func TestProcessOrphanHoldsStdout(t *testing.T) {
 	t.Parallel()
 	mark := fmt.Sprintf("WAVEX_ATTEMPT=orphan-stdout-test-%d", os.Getpid())
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	defer r.Close()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], streaming...)
 	cmd.Env = []string{asAgent + "=1", mark, FileVar + "=" + assign(t, "T-001", 1,
 		`{"outcome":"orphan-stdout","duration":"0s","linger":"1m"}`)}
 	cmd.Stdin, cmd.Stdout, cmd.Dir = strings.NewReader(prompt), w, t.TempDir()
-	if err := cmd.Run(); err != nil { // returns when the agent has exited, because it copies no output
-		t.Fatal(err)
-	}
+	testrepo.Must(t, cmd.Run())
 	_ = w.Close()
 	pids := marked(t, mark)
 	want(t, "orphans", len(pids), 1)
@@ -66,27 +62,21 @@ func TestProcessOrphanHoldsStdout(t *testing.T) {
 		}
 	}
 	out, err := io.ReadAll(r) // ends when the orphan ends
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	agentEnd{out: string(out)}.result(t)
 }
 
 func marked(t *testing.T, mark string) (pids []int) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for _, f := range files {
 		env, err := os.ReadFile(f)
 		if err != nil || !bytes.Contains(env, []byte(mark+"\x00")) {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		pids = append(pids, pid)
 	}
 	return pids

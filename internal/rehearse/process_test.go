@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // process is the agent as a real process, which is the test binary again.
@@ -27,16 +29,10 @@ func spawn(t *testing.T, block string, env ...string) *process {
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), asAgent + "=1", FileVar + "=" + assign(t, "T-001", 1, block)},
 		env...)
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
+	testrepo.Must(t, cmd.Start())
 	p := &process{t: t, cmd: cmd, in: in, out: bufio.NewReader(out)}
 	if _, err := io.WriteString(in, prompt); err != nil {
 		t.Fatal(err)
@@ -92,9 +88,7 @@ func TestProcessSignals(t *testing.T) {
 			t.Parallel()
 			p := spawn(t, c.block)
 			p.until(c.until)
-			if err := p.cmd.Process.Signal(c.sig); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, p.cmd.Process.Signal(c.sig))
 			code, e := p.finish()
 			want(t, "exit", code, c.code)
 			subtype := ""

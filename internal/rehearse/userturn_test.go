@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"wavex/internal/testrepo"
 )
 
 // A turn that uses every feature prints the same lines as the CLI.
@@ -46,14 +48,10 @@ func TestGolden(t *testing.T) {
 			got := strings.ReplaceAll(e.out, r.host.dir, "DIR")
 			path := filepath.Join("testdata", "golden", c.name+".jsonl")
 			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testrepo.Must(t, os.WriteFile(path, []byte(got), 0o644))
 			}
 			golden, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			if string(golden) != got {
 				t.Errorf("differs from %s; run with -update and look at the difference. Got:\n%s", path, got)
 			}
@@ -63,9 +61,7 @@ func TestGolden(t *testing.T) {
 
 func put(t *testing.T, r *fixture, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(r.host.dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(filepath.Join(r.host.dir, name), []byte(text), 0o644))
 }
 
 func TestEditsAreReal(t *testing.T) {
@@ -91,9 +87,7 @@ func TestEditsAreReal(t *testing.T) {
 		t.Errorf("old.txt is still there: %v", err)
 	}
 	st, err := os.Stat(filepath.Join(r.host.dir, "a/b/new.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	want(t, "mode", st.Mode().Perm(), 0o600)
 	res := e.result(t)
 	for _, refusal := range []string{"deleted not-there", "not found in file", "Found 2 matches", "wrote c: open ",
@@ -185,9 +179,7 @@ func TestAfter(t *testing.T) {
 	e := r.batch(prompt, streaming...)
 	want(t, "cost", e.result(t).Cost, 0.005)
 	made, err := filepath.Glob(filepath.Join(r.host.dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	want(t, "files made", len(made), 2)
 }
 

@@ -12,6 +12,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 	"wavex/internal/view"
 	"wavex/runner"
 )
@@ -198,8 +199,6 @@ func TestSumCosts(t *testing.T) {
 func jsonText(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return string(b)
 }

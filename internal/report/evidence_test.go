@@ -8,6 +8,7 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -28,13 +29,9 @@ func TestUnprovenTask(t *testing.T) {
 	const missing = "nothing was changed"
 	text := r.Table(0, false)
 	data, err := r.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	junit, err := r.JUnit()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for form, c := range map[string]struct{ text, want string }{
 		"text":     {text, "Evidence: 1 unproven, 1 changed\n"},
 		"its row":  {text, "T-002: " + missing},

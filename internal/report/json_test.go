@@ -7,6 +7,7 @@ import (
 
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 )
 
 // partsWriter keeps its input, and the size of the largest part.
@@ -33,13 +34,9 @@ func TestWriteJSON(t *testing.T) {
 			now := s.Now().Add(time.Hour)
 			sum := report.Of(s.S, s.Events).At(now, alive)
 			want, err := sum.JSON()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			var w partsWriter
-			if err := sum.WriteJSON(&w); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, sum.WriteJSON(&w))
 			if !bytes.Equal(w.Bytes(), want) {
 				t.Errorf("%s, alive %v: it has\n%s\nwant\n%s", name, alive, w.Bytes(), want)
 			}

@@ -17,6 +17,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 	"wavex/internal/textfmt"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -42,13 +43,9 @@ func TestGolden(t *testing.T) {
 			s := tell(t, nil)
 			r := report.Of(s.S, s.Events)
 			j, err := r.JSON()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			x, err := r.JUnit()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			golden(t, name+".json", string(j))
 			golden(t, name+".xml", string(x))
 			golden(t, name+".md", r.Markdown())
@@ -102,9 +99,7 @@ func junit(t *testing.T, doc []byte) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		switch tok := tok.(type) {
 		case xml.StartElement:
 			name := tok.Name.Local
@@ -260,9 +255,7 @@ func TestTableOfLists(t *testing.T) {
 		items[i] = fmt.Sprint(i)
 	}
 	list, err := json.Marshal(items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	s := reporttest.Parse(t, `{"tasks":[{"id":"own","subject":"Do it","verify":["true"]},
 		{"id":"g","subject":"Do ${item}","verify":["true"],"foreach":{"items":`+string(list)+`,"maxItems":1000}},
 		{"id":"end","subject":"End it","verify":["true"],"blockedBy":["g"]}]}`)
@@ -311,13 +304,9 @@ func TestJSONIsVersioned(t *testing.T) {
 	s := reporttest.PausedRun(t, nil)
 	r := report.Of(s.S, s.Events)
 	b, err := r.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	var got map[string]any
-	if err := json.Unmarshal(b, &got); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(b, &got))
 	if got["v"] != 1.0 || got["budget_usd"] != nil || got["max_iterations"] != 11.0 || got["status"] != "running" {
 		t.Errorf("%v", got)
 	}

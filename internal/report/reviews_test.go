@@ -6,6 +6,7 @@ import (
 
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 )
 
 // TestReviewsInReports looks for the findings of a run's reviews in each form of a report.
@@ -13,9 +14,7 @@ func TestReviewsInReports(t *testing.T) {
 	t.Parallel()
 	r := report.Of(reporttest.ReviewedRun(t, nil).S, nil)
 	data, err := r.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for form, c := range map[string]struct{ text, want string }{
 		"text": {r.Table(0, false),
 			"thorough review, round 1: score 5.0/10 | 3 findings | 1 blocker\nBLOCKER, confirmed: it.go:7: "},

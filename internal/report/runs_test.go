@@ -10,6 +10,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 )
 
 // journals returns several stories in one journal, one after the other.
@@ -64,9 +65,7 @@ func TestRuns(t *testing.T) {
 		t.Errorf("\n%s", table)
 	}
 	b, err := report.RunsJSON(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	var w struct {
 		V    int
 		Runs []struct {

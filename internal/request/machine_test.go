@@ -120,13 +120,9 @@ func limits() budget.Limits { return budget.Limits{USD: 5 * budget.Dollar, NoIte
 // finish handles the request to its end.
 func (w *fixture) finish(t *testing.T, m *Machine) Result {
 	t.Helper()
-	if err := m.open(w.opened()); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, m.open(w.opened()))
 	res, err := m.stages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return res
 }
 
@@ -149,9 +145,7 @@ func TestForced(t *testing.T) {
 			var b memoryJournal
 			m := w.machine(&b)
 			m.Panel = nil
-			if err := m.open(o); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, m.open(o))
 			res, err := m.stages(t.Context())
 			if later {
 				var vague *NotReadyError
@@ -162,9 +156,7 @@ func TestForced(t *testing.T) {
 				m.Force = true
 				res, err = m.stages(t.Context())
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			if d := res.Intent.Decision; !d.Forced || d.Spec != 1 || d.Fit != 5 || d.Shape != Colleague ||
 				res.Intent.Score.Source != fromUser {
 				t.Errorf("%+v, %+v", d, res.Intent.Score)
@@ -211,13 +203,9 @@ func TestKilledAfterEveryEvent(t *testing.T) {
 	whole := newFixture(t)
 	var all memoryJournal
 	m := whole.machine(&all)
-	if err := m.open(whole.opened()); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, m.open(whole.opened()))
 	want, err := m.stages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if got := strings.Join(whole.asked, " "); got != "score/1 shape/1 phase/plan decompose/1" {
 		t.Fatalf("asked %s", got)
 	}
@@ -234,9 +222,7 @@ func TestKilledAfterEveryEvent(t *testing.T) {
 		w := newFixture(t)
 		b := &memoryJournal{limit: n}
 		first := w.machine(b)
-		if err := first.open(w.opened()); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, first.open(w.opened()))
 		_, err := first.stages(t.Context())
 		if n < len(all.events) && !errors.Is(err, errKilled) {
 			t.Fatalf("after %d records: %v", n, err)
@@ -285,25 +271,17 @@ func TestEditedFilesWin(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	own := filepath.Join(w.dir, ".loop", "shape", "SHAPE.md")
-	if err := os.MkdirAll(filepath.Dir(own), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(own, []byte("```yaml\ncriteria: [my own criterion]\n```\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.MkdirAll(filepath.Dir(own), 0o755))
+	testrepo.Must(t, os.WriteFile(own, []byte("```yaml\ncriteria: [my own criterion]\n```\n"), 0o600))
 	delete(w.answers, "shape/1") // read from the file, not asked for
 	b := &memoryJournal{}
 	m := w.machine(b)
-	if err := m.open(w.opened()); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, m.open(w.opened()))
 	res, err := m.stages(t.Context())
 	if err != nil || len(res.Shape.Criteria) != 1 || !strings.Contains(string(res.Plan.File), "my own criterion") {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	if err := os.WriteFile(res.Path, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(res.Path, []byte("mine"), 0o600))
 	if _, err := w.machine(b).Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -312,9 +290,7 @@ func TestEditedFilesWin(t *testing.T) {
 	}
 	// A further request moves the files of this one aside, but not a person's own shape.
 	m = w.machine(b)
-	if err := m.open(w.opened()); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, m.open(w.opened()))
 	if _, err := os.Stat(filepath.Join(w.dir, ".loop", "plan.md")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("plan.md of the request before: %v", err)
 	}
@@ -333,9 +309,7 @@ func TestEditedShapeStaysWithItsRequest(t *testing.T) {
 		first := w.machine(b)
 		w.finish(t, first)
 		text, err := os.ReadFile(shape)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		mine := edit(string(text))
 		if err := os.WriteFile(shape, []byte(mine), 0o600); err != nil || mine == string(text) {
 			t.Fatal(err)
@@ -343,9 +317,7 @@ func TestEditedShapeStaysWithItsRequest(t *testing.T) {
 		next := w.opened()
 		next.Run, next.Request = "r2", "Something else; "+next.Request
 		second := w.machine(b)
-		if err := second.open(next); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, second.open(next))
 		kept, err := os.ReadFile(first.Loop.Run("r1", loop.Request, "SHAPE.md"))
 		if err != nil || string(kept) != mine {
 			t.Errorf("%s: the shape of the first request is now %q, %v", name, kept, err)
@@ -436,9 +408,7 @@ func TestNotReadyWithoutPrompter(t *testing.T) {
 	}
 	b := &memoryJournal{}
 	m := w.machine(b)
-	if err := m.open(w.opened()); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, m.open(w.opened()))
 	_, err := m.stages(t.Context())
 	var vague *NotReadyError
 	if !errors.As(err, &vague) || len(vague.Questions) != 5 || vague.Questions[0].Dimension != "done" {
@@ -471,9 +441,7 @@ func TestFailures(t *testing.T) {
 			w.answers["score/1"] = c.answer
 			b := &memoryJournal{}
 			m := w.machine(b)
-			if err := m.open(w.opened()); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, m.open(w.opened()))
 			_, err := m.stages(t.Context())
 			var call *CallError
 			if !errors.As(err, &call) || call.Outcome != c.want || len(w.asked) != c.asked {
@@ -491,9 +459,7 @@ func TestFailures(t *testing.T) {
 	o := w.opened()
 	o.Config.Limits.USD = budget.MinReservation + 500
 	m.Config.Limits = o.Config.Limits
-	if err := m.open(o); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, m.open(o))
 	var limit *budget.LimitError
 	if _, err := m.stages(t.Context()); !errors.As(err, &limit) || len(w.asked) != 1 {
 		t.Errorf("%v after %v", err, w.asked)
@@ -512,9 +478,7 @@ func TestMaxims(t *testing.T) {
 	w := newFixture(t)
 	m := w.machine(&memoryJournal{})
 	m.Maxims = func() ([]userdata.Note, error) { return nil, errors.New("unreadable") }
-	if err := m.open(w.opened()); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, m.open(w.opened()))
 	_, err := m.stages(t.Context())
 	if err == nil || err.Error() != "unreadable" || slices.Contains(w.asked, "decompose/1") {
 		t.Errorf("%v after %v", err, w.asked)
@@ -531,9 +495,7 @@ func TestIrreversible(t *testing.T) {
 	m := w.machine(b)
 	o := w.opened()
 	o.Request += "; change the database schema"
-	if err := m.open(o); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, m.open(o))
 	res, err := m.stages(t.Context())
 	if err != nil || res.Intent.Reversibility.Class != Irreversible {
 		t.Fatalf("%+v, %v", res.Intent, err)
@@ -546,9 +508,7 @@ func TestIrreversible(t *testing.T) {
 	asked := len(w.asked)
 	last := b.events[len(b.events)-1].Seq
 	old := event.StageEnded{Stage: "precheck", Result: []byte(`{}`)}
-	if err := b.Append(event.Event{Seq: last + 1, Body: old}); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, b.Append(event.Event{Seq: last + 1, Body: old}))
 	if again, err := w.machine(b).stages(t.Context()); err != nil || !reflect.DeepEqual(again.Shape, res.Shape) ||
 		len(w.asked) != asked {
 		t.Errorf("%+v, %v, asked %v", again.Shape, err, w.asked[asked:])

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 var update = flag.Bool("update", false, "write testdata/golden.txt anew")
@@ -33,9 +35,7 @@ func offlineLine(request string) string {
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	requests, err := os.ReadFile("testdata/requests.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	var b strings.Builder
 	n := 0
 	for line := range strings.Lines(string(requests)) {
@@ -52,14 +52,10 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile("testdata/golden.txt", []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile("testdata/golden.txt", []byte(b.String()), 0o644))
 	}
 	want, err := os.ReadFile("testdata/golden.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	wants, gots := strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")
 	for i := range gots {
 		if i >= len(wants) || gots[i] != wants[i] {

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"wavex/internal/testrepo"
 	"wavex/internal/userdata"
 
 	"context"
@@ -173,9 +174,7 @@ func TestMake(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			var loaded *plan.Plan
 			if got.File != nil {
 				if loaded, _ = plan.Parse("plan.json", got.File, plan.Options{}); loaded == nil {

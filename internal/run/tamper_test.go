@@ -89,22 +89,14 @@ func TestTamperDetector(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			loop := loop.In(dir)
-			if err := write(dir+"/plan.json", dir+"/.loop/PROGRESS.md", dir+"/.loop/runs/r/tasks/a/base.json")(); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, write(dir+"/plan.json", dir+"/.loop/PROGRESS.md", dir+"/.loop/runs/r/tasks/a/base.json")())
 			for _, p := range []string{"plan.json", ".loop/PROGRESS.md", ".loop/runs/r/tasks/a/base.json"} {
-				if err := os.WriteFile(filepath.Join(dir, p), []byte("old"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testrepo.Must(t, os.WriteFile(filepath.Join(dir, p), []byte("old"), 0o600))
 			}
 			log, _, err := journal.Open(string(loop + "/journal.jsonl"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			defer func() { _ = log.Close() }()
-			if err := errors.Join(log.Append([]byte(`{"n":1}`)), log.Sync()); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, errors.Join(log.Append([]byte(`{"n":1}`)), log.Sync()))
 			s := tamperDetector{loop: loop, plan: dir + "/plan.json",
 				isOwnWrite: func(_ string, text []byte) bool { return strings.HasPrefix(string(text), "wavex") },
 				moved:      func() error { return nil }}

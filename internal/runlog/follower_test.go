@@ -24,15 +24,11 @@ import (
 func lengthen(t *testing.T, folder loop.Dir, text string) {
 	t.Helper()
 	f, err := os.OpenFile(folder.Path(loop.Journal), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if _, err := f.WriteString(text); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, f.Close())
 }
 
 // Poll shows the events before an unreadable record, and then returns the error.
@@ -41,9 +37,7 @@ func TestPollShowsRecordsBeforeABadOne(t *testing.T) {
 	notice := func(seq int64) []byte {
 		b, err := event.Event{Seq: seq, Time: time.Unix(seq, 0).UTC(), Body: event.Notice{Level: "info",
 			Text: "hello"}}.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		return b
 	}
 	for name, c := range map[string]struct {
@@ -59,25 +53,17 @@ func TestPollShowsRecordsBeforeABadOne(t *testing.T) {
 	} {
 		folder, _ := written(t, started("r-1"))
 		plan := filepath.Join(filepath.Dir(string(folder)), "plan.json")
-		if err := os.WriteFile(plan, []byte(`{"tasks":[{"id":"a","subject":"a"}]}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile(plan, []byte(`{"tasks":[{"id":"a","subject":"a"}]}`), 0o600))
 		f := Follow(folder, plan)
 		if _, err := f.Poll(nil); err != nil || f.State == nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		log, _, err := journal.Open(folder.Path(loop.Journal))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		for _, r := range c.records {
-			if err := log.Append(r); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, log.Append(r))
 		}
-		if err := errors.Join(log.Sync(), log.Close()); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, errors.Join(log.Sync(), log.Close()))
 		lengthen(t, folder, c.after)
 		told := 0
 		changed, err := f.Poll(func(event.Event, *scheduler.State) { told++ })

@@ -21,9 +21,7 @@ func TestRecoverCalls(t *testing.T) {
 		result = `{"type":"result","subtype":"success","total_cost_usd":0.25,"usage":{"input_tokens":1}}` + "\n"
 	)
 	prices, err := budget.LoadPrices(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for _, c := range []struct {
 		name  string
 		files map[string]string
@@ -43,12 +41,8 @@ func TestRecoverCalls(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "counsel-1")
 			for name, text := range c.files {
 				path := filepath.Join(dir, name)
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testrepo.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				testrepo.Must(t, os.WriteFile(path, []byte(text), 0o644))
 			}
 			if cost := RecoverCalls(dir, agent.Claude, prices, 0); cost != c.cost {
 				t.Errorf("cost %d, want %d", cost, c.cost)

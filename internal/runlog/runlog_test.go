@@ -83,9 +83,7 @@ func TestLastAndFinal(t *testing.T) {
 	} {
 		folder, _ := written(t, c.bodies...)
 		events, err := Read(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		last := Last(events)
 		if last == nil {
 			if c.run != "" {
@@ -106,14 +104,10 @@ func TestFreshKeepsExperts(t *testing.T) {
 	mine := folder.Path("experts", "mine.md")
 	for _, err := range []error{os.MkdirAll(filepath.Dir(mine), 0o755), os.WriteFile(mine, []byte("mine"), 0o644),
 		os.WriteFile(folder.Path("state.json"), nil, 0o644)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 	}
 	j, _, err := Open(folder, "run", true, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	defer j.Close()
 	if text, err := os.ReadFile(mine); err != nil || string(text) != "mine" {
 		t.Errorf("%q, %v", text, err)
@@ -131,9 +125,7 @@ func TestAlive(t *testing.T) {
 	t.Parallel()
 	folder, _ := written(t, started("r-1"))
 	plan := filepath.Join(filepath.Dir(string(folder)), "plan.json")
-	if err := os.WriteFile(plan, []byte(`{"tasks":[{"id":"a","subject":"a"}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(plan, []byte(`{"tasks":[{"id":"a","subject":"a"}]}`), 0o600))
 	alive := func(when string, want bool) {
 		t.Helper()
 		past, err := Load(folder, plan, "")
@@ -145,17 +137,11 @@ func TestAlive(t *testing.T) {
 	}
 	alive("free", false)
 	lock, err := Lock(folder, "r-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	alive("held", true)
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(folder.Path(loop.Lock)), os.Mkdir(folder.Path(loop.Lock),
-		0o700)); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, lock.Unlock())
+	testrepo.Must(t, errors.Join(os.Remove(folder.Path(loop.Lock)), os.Mkdir(folder.Path(loop.Lock),
+		0o700)))
 	if err := journal.CheckLock(folder); err == nil {
 		t.Fatal("a folder was locked")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"wavex/internal/loop"
 	"wavex/internal/safefile"
+	"wavex/internal/testrepo"
 )
 
 // A directory is made with its parents, but not with the .loop that it is in.
@@ -22,9 +23,7 @@ func TestMkdirAll(t *testing.T) {
 	if left, err := os.ReadDir(project); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
 	}
-	if err := os.Mkdir(string(dir), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Mkdir(string(dir), 0o700))
 	for _, path := range []string{dir.Task("r", "a"), filepath.Join(project, "b", "c"), string(dir)} {
 		if err := safefile.MkdirAll(path, 0o700); err != nil {
 			t.Error(err)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"wavex/internal/testrepo"
 )
 
 // Keys that no service ever issued, assembled here so that scanners do not find them.
@@ -204,9 +206,7 @@ func TestWriterKeepsKeyFilesTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, w.Close())
 	if want := "a\n-----BEGIN PRIVATE KEY-----[redacted: private key]-----END PRIVATE KEY-----\nb\n"; out.String() != want {
 		t.Errorf("%q", out.String())
 	}

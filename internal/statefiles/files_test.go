@@ -14,6 +14,7 @@ import (
 	"wavex/internal/jsonschema/jsonschematest"
 	"wavex/internal/loop"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 )
 
 var names = []string{loop.WorkflowFile, loop.LinearFile, loop.ProgressFile}
@@ -23,9 +24,7 @@ func read(t *testing.T, dir string) map[string]string {
 	out := map[string]string{}
 	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		out[name] = string(text)
 	}
 	return out
@@ -33,9 +32,7 @@ func read(t *testing.T, dir string) map[string]string {
 
 func put(t *testing.T, dir, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 }
 
 // Rebuild gives the same files as the run, byte for byte, from nothing and over existing files.
@@ -47,14 +44,10 @@ func TestRebuildIsTheSame(t *testing.T) {
 			dir, fresh := t.TempDir(), t.TempDir()
 			w := NewWriter(loop.Dir(dir), nil, func(err error) { t.Error(err) })
 			s := tell(t, w.Event)
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, w.Close())
 			live := read(t, dir)
 			for _, d := range []string{fresh, dir} {
-				if err := Rebuild(loop.Dir(d), nil, s.S); err != nil {
-					t.Fatal(err)
-				}
+				testrepo.Must(t, Rebuild(loop.Dir(d), nil, s.S))
 				for file, text := range read(t, d) {
 					if text != live[file] {
 						t.Errorf("%s is\n%s\nwith a run and again\n%s", file, live[file], text)
@@ -76,16 +69,12 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 		`{"maxIterations": 10, "circuitBreaker": {"note": "mine", "stuckCount": 77}, "exit_signal": true}`)
 	s := reporttest.MixedRun(t, nil)
 	for range 2 {
-		if err := Rebuild(loop.Dir(dir), nil, s.S); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, Rebuild(loop.Dir(dir), nil, s.S))
 	}
 	files := read(t, dir)
 	valid(t, jsonschematest.New(t, WorkflowSchema()), []byte(files[loop.WorkflowFile]))
 	var w map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(files[loop.WorkflowFile]), &w); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal([]byte(files[loop.WorkflowFile]), &w))
 	for key, want := range map[string]string{"x-first": "[1,2]", "stage": `"executing"`, "spec_score": "7",
 		"fit_score":    "35",
 		"shape_chosen": `"tool"`, "recall_surfaced": `["auth edge cases"]`, "reviews": "{}", "version": "1",
@@ -96,9 +85,7 @@ func TestKeepsWhatOthersWrote(t *testing.T) {
 		}
 	}
 	var l map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(files[loop.LinearFile]), &l); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal([]byte(files[loop.LinearFile]), &l))
 	var b struct {
 		Note  string
 		Stuck int `json:"stuckCount"`
@@ -117,9 +104,7 @@ func TestInvalidScoresAreDropped(t *testing.T) {
 	s := reporttest.CompleteRun(t, nil)
 	text, err := newModel(s.S).mergeWorkflow([]byte(
 		`{"spec_score": "high", "fit_score": [], "shape_chosen": "round", "recall_surfaced": [1]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	valid(t, jsonschematest.New(t, WorkflowSchema()), text)
 }
 
@@ -143,9 +128,7 @@ func TestUnreadableFilesAreMoved(t *testing.T) {
 func TestOneFailedFileDoesNotStopOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, loop.WorkflowFile), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Mkdir(filepath.Join(dir, loop.WorkflowFile), 0o755))
 	s := reporttest.CompleteRun(t, nil)
 	if err := Rebuild(loop.Dir(dir), nil, s.S); err == nil {
 		t.Error("a directory was replaced")
@@ -161,17 +144,13 @@ func TestGitignore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for range 2 {
-		if err := EnsureGitignore(loop.Dir(dir)); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, EnsureGitignore(loop.Dir(dir)))
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, ".gitignore")); err != nil || string(text) != "*\n" {
 		t.Errorf(".gitignore has %q, %v", text, err)
 	}
 	put(t, dir, ".gitignore", "mine\n")
-	if err := EnsureGitignore(loop.Dir(dir)); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, EnsureGitignore(loop.Dir(dir)))
 	if text, _ := os.ReadFile(filepath.Join(dir, ".gitignore")); string(text) != "mine\n" {
 		t.Errorf(".gitignore has %q", text)
 	}
@@ -223,9 +202,7 @@ func TestKeepsWhatOthersWriteMeanwhile(t *testing.T) {
 	w := reporttest.MixedRun(t, nil)
 	b := newModel(w.S)
 	for i, extra := range []string{`"x":1`, `"y":2`, ``} {
-		if err := s.write(b); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, s.write(b))
 		text := read(t, dir)[loop.WorkflowFile]
 		if i > 0 && !strings.Contains(text, `"x": 1`) || i > 1 && !strings.Contains(text, `"y": 2`) {
 			t.Fatalf("after %d writes a key of others is gone:\n%s", i+1, text)

@@ -12,6 +12,7 @@ import (
 	"wavex/internal/jsonschema/jsonschematest"
 	"wavex/internal/loop"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 )
 
 // A writer that is killed at any moment leaves readable and valid files. The test binary is the
@@ -20,9 +21,7 @@ func TestKilledBetweenWrites(t *testing.T) {
 	t.Parallel()
 	workflow, linear := jsonschematest.New(t, WorkflowSchema()), jsonschematest.New(t, LinearSchema())
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for n := range 7 {
 		dir := t.TempDir()
 		cmd := exec.Command(self)

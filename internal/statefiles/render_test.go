@@ -14,6 +14,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/jsonschema/jsonschematest"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -51,14 +52,10 @@ func TestEveryEvent(t *testing.T) {
 					t.Fatalf("after event %d (%s) the book has\n%+v\nand the state\n%+v", e.Seq, e.Body.Type(), kept, *whole)
 				}
 				w, err := kept.mergeWorkflow(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testrepo.Must(t, err)
 				valid(t, workflow, w)
 				l, err := kept.mergeLinear(nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testrepo.Must(t, err)
 				valid(t, linear, l)
 				invariant(t, l)
 				if p := string(kept.progress()); strings.Contains(p, "<loop-complete>") ||
@@ -79,12 +76,8 @@ func invariant(t *testing.T, text []byte) {
 		Status json.RawMessage `json:"criteriaStatus"`
 	}
 	type plain linear
-	if err := json.Unmarshal(bytes.Replace(text, []byte(`"criteriaStatus"`), []byte(`"-"`), 1), (*plain)(&l)); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &order); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(bytes.Replace(text, []byte(`"criteriaStatus"`), []byte(`"-"`), 1), (*plain)(&l)))
+	testrepo.Must(t, json.Unmarshal(text, &order))
 	seen := map[string]int{}
 	for _, s := range l.Steps {
 		seen[s]++
@@ -98,9 +91,7 @@ func invariant(t *testing.T, text []byte) {
 		}
 	}
 	status, err := members(order.Status)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	var names []string
 	for _, m := range status {
 		names = append(names, m.Name)
@@ -123,14 +114,10 @@ func TestGolden(t *testing.T) {
 			s := tell(t, nil)
 			b := newModel(s.S)
 			w, err := b.mergeWorkflow(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			golden(t, name+".workflow.json", w)
 			l, err := b.mergeLinear(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			golden(t, name+".state.json", l)
 			golden(t, name+".md", b.progress())
 		})
@@ -189,9 +176,7 @@ func TestStepsDiffer(t *testing.T) {
 		t.Errorf("steps are %q, want %q", got, want)
 	}
 	l, err := b.mergeLinear(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	invariant(t, l)
 }
 
@@ -215,9 +200,7 @@ func TestErrors(t *testing.T) {
 			valid(t, jsonschematest.New(t, LinearSchema()), text)
 			err = json.Unmarshal(text, &l)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		return l
 	}
 	end(runner.Interrupted, "a signal")
@@ -261,16 +244,12 @@ func TestReviewWithoutAnswer(t *testing.T) {
 		s.Apply(event.ReviewStarted{N: 1, Mode: counsel.Thorough, Round: 1})
 		s.Apply(event.ReviewEnded{N: 1, Mode: counsel.Thorough, Round: 1, Passed: r.Error == "", Review: r})
 		text, err := newModel(s.S).mergeWorkflow(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		valid(t, jsonschematest.New(t, WorkflowSchema()), text)
 		var w struct {
 			Reviews struct{ Thorough json.RawMessage }
 		}
-		if err := json.Unmarshal(text, &w); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, json.Unmarshal(text, &w))
 		var got bytes.Buffer
 		if err := json.Compact(&got, w.Reviews.Thorough); err != nil || got.String() != want {
 			t.Errorf("%s, want %s (%v)", got.String(), want, err)

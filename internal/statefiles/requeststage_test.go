@@ -10,6 +10,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/jsonschema/jsonschematest"
 	"wavex/internal/loop"
+	"wavex/internal/testrepo"
 )
 
 // Before a run the file has the stage of the request and is valid; keys of other programs stay, and
@@ -34,13 +35,9 @@ func TestWriteRequestStage(t *testing.T) {
 			[]string{`"spec_score": 2`, `"shape_chosen": null`}},
 	} {
 		s.Name, s.Origin = c.stage, c.scored
-		if err := WriteRequestStage(loop.Dir(dir), nil, s); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, WriteRequestStage(loop.Dir(dir), nil, s))
 		text, err := os.ReadFile(filepath.Join(dir, loop.WorkflowFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		valid(t, jsonschematest.New(t, WorkflowSchema()), text)
 		for _, w := range c.wants {
 			if !strings.Contains(string(text), w) {

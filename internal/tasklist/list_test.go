@@ -16,6 +16,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"wavex/internal/testrepo"
 )
 
 func TestOpen(t *testing.T) {
@@ -32,9 +34,7 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	home, err := os.UserHomeDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if l, err := Open("x", env("")); err != nil || l.Dir != filepath.Join(home, ".claude", "tasks", "x") {
 		t.Errorf("%+v %v", l, err)
 	}
@@ -45,9 +45,7 @@ func TestReadSkipsOtherFiles(t *testing.T) {
 	l := folder(t, map[string]string{"10.json": pending("10", ""), "9.json": pending("9", ""),
 		"R-001.json": pending("R-001", ""), "02.json": pending("02", ""),
 		".1.json123": "x", "a b.json": "x", ".json": "x", "notes.md": "x", ".lock": "", ".highwatermark": "12"})
-	if err := os.Mkdir(filepath.Join(l.Dir, "8.json"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Mkdir(filepath.Join(l.Dir, "8.json"), 0o755))
 	tasks, bad, err := l.Read(t.Context())
 	var ids []string
 	for _, task := range tasks {
@@ -63,12 +61,8 @@ func TestReadSkipsOtherFiles(t *testing.T) {
 		IsList(plans.Dir, env) {
 		t.Error("what is a list, and what is not")
 	}
-	if err := os.Remove(filepath.Join(l.Dir, ".lock")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(l.Dir, ".highwatermark")); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Remove(filepath.Join(l.Dir, ".lock")))
+	testrepo.Must(t, os.Remove(filepath.Join(l.Dir, ".highwatermark")))
 	if !IsList(l.Dir, env) {
 		t.Error("a list of the user's is one, whatever is in it")
 	}
@@ -194,15 +188,11 @@ func TestLocks(t *testing.T) {
 	age := func(t *testing.T, d time.Duration) {
 		t.Helper()
 		at := time.Now().Add(-d)
-		if err := os.Chtimes(file+".lock", at, at); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.Chtimes(file+".lock", at, at))
 	}
 	nothing := func(*Task) bool { return false }
 	t.Run("a dead holder's is taken over", func(t *testing.T) {
-		if err := os.Mkdir(file+".lock", 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.Mkdir(file+".lock", 0o755))
 		age(t, staleAfter+time.Second)
 		if err := l.Update(t.Context(), "1", nothing); err != nil {
 			t.Error(err)
@@ -210,9 +200,7 @@ func TestLocks(t *testing.T) {
 	})
 	t.Run("a live holder's is waited for, and then told", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			if err := os.Mkdir(file+".lock", 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, os.Mkdir(file+".lock", 0o755))
 			age(t, 0)
 			began := time.Now()
 			keep := time.AfterFunc(refreshInterval, func() {})
@@ -232,9 +220,7 @@ func TestLocks(t *testing.T) {
 	t.Run("a holder says that it lives", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			held, err := acquire(t.Context(), file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, err)
 			age(t, time.Hour)
 			time.Sleep(3 * refreshInterval)
 			info, err := os.Stat(file + ".lock")
@@ -250,15 +236,9 @@ func TestLocks(t *testing.T) {
 	})
 	t.Run("what was taken over is the other's", func(t *testing.T) {
 		held, err := acquire(t.Context(), file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(file+".lock", file+".old"); err != nil { // so that its inode is not reused
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(file+".lock", 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
+		testrepo.Must(t, os.Rename(file+".lock", file+".old"))
+		testrepo.Must(t, os.Mkdir(file+".lock", 0o755))
 		held.unlock()
 		if _, err := os.Stat(file + ".lock"); err != nil {
 			t.Error("the other's lock was removed")
@@ -271,9 +251,7 @@ func TestLocks(t *testing.T) {
 	})
 	t.Run("never free", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			if err := os.Mkdir(l.file("1")+".lock", 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, os.Mkdir(l.file("1")+".lock", 0o755))
 			age(t, -time.Hour) // its holder keeps it fresh
 			err := l.Update(t.Context(), "1", nothing)
 			if err == nil || !strings.HasPrefix(err.Error(), file+".lock is held by somebody else") {
@@ -299,15 +277,9 @@ func TestDeletedAndLinked(t *testing.T) {
 		return // links need a privilege there
 	}
 	other := filepath.Join(t.TempDir(), "other.json")
-	if err := os.WriteFile(other, []byte(pending("1", "")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(other, l.file("1")); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Update(t.Context(), "1", func(task *Task) bool { task.Owner = "w"; return true }); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(other, []byte(pending("1", "")), 0o600))
+	testrepo.Must(t, os.Symlink(other, l.file("1")))
+	testrepo.Must(t, l.Update(t.Context(), "1", func(task *Task) bool { task.Owner = "w"; return true }))
 	b, err := os.ReadFile(other)
 	info, err2 := os.Stat(other)
 	if err != nil || err2 != nil || !strings.Contains(string(b), `"owner": "w"`) || info.Mode().Perm() != 0o600 {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"wavex/internal/testrepo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -14,13 +16,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func folder(t testing.TB, files map[string]string) *List {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "tasks", "l")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.MkdirAll(dir, 0o755))
 	l, err := OpenDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	for name, text := range files {
 		put(t, l, name, text)
 	}
@@ -29,17 +27,13 @@ func folder(t testing.TB, files map[string]string) *List {
 
 func put(t testing.TB, l *List, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(l.Dir, name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(filepath.Join(l.Dir, name), []byte(text), 0o644))
 }
 
 func content(t testing.TB, l *List, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(l.Dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return string(b)
 }
 

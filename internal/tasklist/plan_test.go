@@ -14,6 +14,7 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/plan/convert"
+	"wavex/internal/testrepo"
 )
 
 func TestPlan(t *testing.T) {
@@ -56,13 +57,11 @@ func TestPlan(t *testing.T) {
 		t.Error("T-003 is 3")
 	}
 	// The fields that a run writes do not change the plan of the list.
-	if err := l.Update(t.Context(), "3", func(task *Task) bool {
+	testrepo.Must(t, l.Update(t.Context(), "3", func(task *Task) bool {
 		taskState{status: InProgress, run: "r-7",
 			wave: 3}.applyTo(task)
 		return true
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if q, _, _ := l.Plan(t.Context(), ""); q == nil || q.Digest != p.Digest {
 		t.Error("the digest changed")
 	}
@@ -175,18 +174,14 @@ func TestExport(t *testing.T) {
  {"id":"T-030","command":"make","blockedBy":["T-010",20],"mcpConfig":"none","description":"Verify: no","verify":[]}
 ]}`
 	for name, s := range map[string]string{"plan.json": text, "two.md": "@ is a sign\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(s), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(s), 0o600))
 	}
 	p, ds, err := convert.Load(file, plan.Options{})
 	if p == nil {
 		t.Fatal(ds, err)
 	}
 	native, _, _, err := convert.ImportFile(file, plan.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	l := folder(t, map[string]string{".highwatermark": "4"})
 	lost, err := l.Export(t.Context(), p, native, "q-1")
 	if err != nil || !slices.Equal(lost, []string{"the request", "the budget", "links", "protect", "isolation", "share",

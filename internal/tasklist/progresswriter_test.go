@@ -18,6 +18,7 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/jsonobject"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -128,9 +129,7 @@ func TestProgressWriter(t *testing.T) {
 		h.end("2", runner.Wrong, event.Failed, 4)
 		h.want("2", "pending  wave=2 loop=r-1 stuck=4")
 		// The failed task is marked as done, but it is not done.
-		if err := l.Update(t.Context(), "2", func(task *Task) bool { task.Status = Completed; return true }); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, l.Update(t.Context(), "2", func(task *Task) bool { task.Status = Completed; return true }))
 		h.apply(event.RunEnded{Status: "failed"})
 		h.close()
 		h.want("2", "pending  wave=2 loop=r-1 stuck=4")
@@ -162,16 +161,12 @@ func TestMetadataIsRestoredAtTheEnd(t *testing.T) {
 		}
 		change := func(id string, f func(*Task)) {
 			t.Helper()
-			if err := l.Update(t.Context(), id, func(task *Task) bool { f(task); return true }); err != nil {
-				t.Fatal(err)
-			}
+			testrepo.Must(t, l.Update(t.Context(), id, func(task *Task) bool { f(task); return true }))
 		}
 		change("1", func(task *Task) { task.Metadata = jsonobject.Object{}; task.Metadata.Set("note", []byte("1")) })
 		change("2", func(task *Task) { task.Status, task.Owner, task.Metadata = Pending, "", nil })
 		change("3", func(task *Task) { task.Owner, task.Metadata = "me", nil })
-		if err := os.Remove(l.file("4")); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.Remove(l.file("4")))
 		h.apply(event.RunEnded{Status: "complete"})
 		h.close()
 		h.want("1", "completed wavex wave=1 loop=r-1 stuck=0 assumption")
@@ -226,9 +221,7 @@ func TestProgressInADamagedList(t *testing.T) {
 	l := folder(t, map[string]string{"1.json": pending("1", ""), "2.json": pending("2", ""), "3.json": pending("3", "")})
 	synctest.Test(t, func(t *testing.T) {
 		h := startFakeRun(t, l, "")
-		if err := os.Remove(l.file("1")); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.Remove(l.file("1")))
 		put(t, l, "2.json", "{")
 		h.start("1")
 		h.start("2")
@@ -253,9 +246,7 @@ func TestProgressInALockedList(t *testing.T) {
 	l := folder(t, map[string]string{"1.json": pending("1", "")})
 	synctest.Test(t, func(t *testing.T) {
 		h := startFakeRun(t, l, "")
-		if err := os.Mkdir(l.file("1")+".lock", 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.Mkdir(l.file("1")+".lock", 0o755))
 		began := time.Now()
 		h.start("1")
 		h.end("1", runner.Done, event.Completed, 0)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // written is a task as claude 2.1.330 writes it, with one more field.
@@ -41,9 +43,7 @@ const written = `{
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	task, err := parse("3", []byte(written))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if got := string(task.render()); got != written {
 		t.Errorf("an unchanged task is written as\n%s", got)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 	"wavex/scheduler"
 )
 
@@ -116,9 +117,7 @@ func TestVerifiedTasks(t *testing.T) {
 			}
 		}
 	})
-	if err := plain.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, plain.Close())
 	for _, want := range []string{"\nT-003 Use it  2s  $0.12  passed, to be checked with the others\n",
 		"\n✓ T-001 Add it  2s  $0.12\n✓ T-002 Name it  2s  $0.12\n! T-003 goes back"} {
 		if !strings.Contains(rows, want) {

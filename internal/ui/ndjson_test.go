@@ -15,6 +15,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/jsonschema/jsonschematest"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 )
 
 func openNDJSON(b *buffer) View { return NDJSON(b) }
@@ -49,9 +50,7 @@ func TestNDJSONRunEnded(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.TrimSpace(viewOutput(t, reporttest.MixedRun, openNDJSON)), "\n")
 	var got map[string]any
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &got); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal([]byte(lines[len(lines)-1]), &got))
 	delete(got, "data")
 	want := map[string]any{"v": 1.0, "seq": float64(len(lines)), "time": "2026-01-02T03:07:45Z", "type": "run_ended",
 		"status": "failed", "exit_code": 1.0, "cost_usd": 1.659, "iterations": 7.0,
@@ -84,9 +83,7 @@ func TestSchemaCoversEveryEvent(t *testing.T) {
 	var doc struct {
 		Defs map[string]map[string]any `json:"$defs"`
 	}
-	if err := json.Unmarshal(event.Schema(), &doc); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, json.Unmarshal(event.Schema(), &doc))
 	var check func(where string, def map[string]any, typ reflect.Type)
 	check = func(where string, def map[string]any, typ reflect.Type) {
 		if ref, ok := def["$ref"].(string); ok {

@@ -12,6 +12,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -124,9 +125,7 @@ func TestPlainObserve(t *testing.T) {
 	v.Observe(runner.Observation{Task: "T-001", Kind: "api_retry", Text: "overloaded, \x1b[2Jattempt 2"})
 	v.Observe(runner.Observation{Task: "T-001", Kind: "api_retry", Text: "overloaded, \x1b[2Jattempt 2"})
 	v.Observe(runner.Observation{Task: "T-001", Kind: "rate_limit", Text: "resets at noon"})
-	if err := v.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, v.Close())
 	want := "2026-01-02T03:04:05Z T-001 api_retry: overloaded, attempt 2\n2026-01-02T03:04:05Z T-001 rate_limit: resets at noon\n"
 	if got := out.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -169,9 +168,7 @@ func TestPlainQuestionIsLastLine(t *testing.T) {
 	tell(event.Notice{Text: "after"})
 	tell(event.Asked{Gate: "G3", Text: "Done?"})
 	tell(event.Draining{Stop: event.Stop{Reason: "stopped"}})
-	if err := v.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, v.Close())
 	at := reporttest.Start.UTC().Format(time.RFC3339) + " "
 	got := strings.ReplaceAll(out.String(), at, "")
 	const question = "\nRetry a? [Y/n] "

@@ -12,6 +12,7 @@ import (
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 	"wavex/scheduler"
 )
 
@@ -52,9 +53,7 @@ func viewOutput(t *testing.T, tell runFunc, open func(*buffer) View) string {
 	var out buffer
 	v := open(&out)
 	tell(t, v.Event)
-	if err := v.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, v.Close())
 	return out.String()
 }
 

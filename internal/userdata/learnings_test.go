@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"wavex/internal/testrepo"
 )
 
 func day(n int) time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, n) }
@@ -22,18 +24,12 @@ func TestAddAndLoad(t *testing.T) {
 	again := first
 	again.Time = day(9)
 	for _, l := range []Learning{first, {Kind: "odd", Context: "x\ny", Time: day(2)}, again} {
-		if err := AddLearnings(path, []Learning{l}, Shared); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, AddLearnings(path, []Learning{l}, Shared))
 	}
 	// A torn line, and one without a learning.
-	if err := os.WriteFile(path, append(read(t, path), "{}\n{\"cont"...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(path, append(read(t, path), "{}\n{\"cont"...), 0o600))
 	more := []Learning{{Kind: Constraint, Context: "keep the API", Time: day(3)}}
-	if err := AddLearnings(path, more, Shared); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, AddLearnings(path, more, Shared))
 	list, bad, err := LoadLearnings(path)
 	if err != nil || bad != 2 || len(list) != 3 {
 		t.Fatalf("%d learnings, %d bad, %v: %+v", len(list), bad, err, list)
@@ -55,9 +51,7 @@ func TestAddAndLoad(t *testing.T) {
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return data
 }
 

@@ -10,15 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wavex/internal/safefile"
+	"wavex/internal/testrepo"
 )
 
 // A named pipe in place of a file of learnings is refused and does not block.
 func TestPipeInPlaceOfLearnings(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), learningsFile)
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, unix.Mkfifo(path, 0o600))
 	if _, _, err := LoadLearnings(path); !errors.Is(err, safefile.ErrNotRegular) {
 		t.Errorf("read: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"wavex/internal/testrepo"
 	"wavex/internal/userfiles"
 )
 
@@ -193,9 +194,7 @@ func TestUsersLinks(t *testing.T) {
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, ".ssh/config", ".ssh/.wavex-put-back")
-	if err := os.Chmod(h.path(".ssh/config"), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.Chmod(h.path(".ssh/config"), 0o640))
 	g := h.guard(true)
 	end, missing := make(chan bool), make(chan bool)
 	go func() {
@@ -351,9 +350,7 @@ func TestNoHomeGuard(t *testing.T) {
 		if got := g.Changes(since, -1); len(got) != 1 || !strings.Contains(got[0].Why, "outside of your home directory") {
 			t.Errorf("%q: %v", env, got)
 		}
-		if err := os.Remove(h.path("npmrc")); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.Remove(h.path("npmrc")))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"wavex/internal/testrepo"
 	"wavex/internal/userfiles"
 )
 
@@ -21,18 +22,12 @@ func TestPaths(t *testing.T) {
 		".ssh/config", "dotfiles/bashrc", "own/settings.json", "own/projects/p.jsonl", ".claude/settings.json",
 		"config/git/x", "[odd]/npmrc", "src/skills/s"} {
 		path := filepath.Join(home, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testrepo.Must(t, os.WriteFile(path, nil, 0o600))
 	}
 	for from, to := range map[string]string{".bashrc": "dotfiles/bashrc", ".zshrc": "gone", ".cargo": "src",
 		"own/skills": filepath.Join(home, "src/skills")} {
-		if err := os.Symlink(to, filepath.Join(home, from)); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.Symlink(to, filepath.Join(home, from)))
 	}
 	for _, c := range []struct {
 		project, env string // more variables

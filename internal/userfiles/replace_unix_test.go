@@ -7,15 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // A file that another program has written, made or removed since it was looked at is left alone.
 func TestReplaceChanging(t *testing.T) {
 	t.Parallel()
 	root, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	defer func() { _ = root.Close() }() // a directory
 	write := func(text string) fs.FileInfo {
 		_ = root.Remove("f")
@@ -23,9 +23,7 @@ func TestReplaceChanging(t *testing.T) {
 		if err == nil {
 			st, err = root.Lstat("f")
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		return st
 	}
 	was := write("first")

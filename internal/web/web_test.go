@@ -15,6 +15,7 @@ import (
 
 	"wavex/internal/report/page"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 	"wavex/internal/web"
 )
 
@@ -27,9 +28,7 @@ func serve(t *testing.T, s *reporttest.FakeRun) (srv *web.Server, stop func() er
 		return bytes.ReplaceAll(b, []byte("hunter2!"),
 			[]byte("(gone)"))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if s != nil {
 		publish(t, srv, s)
 	}
@@ -51,10 +50,9 @@ func serve(t *testing.T, s *reporttest.FakeRun) (srv *web.Server, stop func() er
 
 func publish(t *testing.T, srv *web.Server, s *reporttest.FakeRun) {
 	t.Helper()
-	if err := srv.Publish(web.Snapshot{Run: page.Of(s.S, s.Events, s.Now(), true), Details: page.DetailsOf(s.S, s.Events,
-		nil)}); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, srv.Publish(web.Snapshot{Run: page.Of(s.S, s.Events, s.Now(), true), Details: page.DetailsOf(s.S,
+		s.Events,
+		nil)}))
 }
 
 // client returns a client that keeps no connection, so that none outlives a test.
@@ -65,21 +63,15 @@ func client() *http.Client {
 func get(t *testing.T, url string, change func(*http.Request)) (int, string, http.Header) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if change != nil {
 		change(r)
 	}
 	resp, err := client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return resp.StatusCode, string(b), resp.Header
 }
 
@@ -186,13 +178,9 @@ type reader struct {
 func listen(t *testing.T, srv *web.Server) reader {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL()+"events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	resp, err := client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	if kind := resp.Header.Get("Content-Type"); kind != "text/event-stream" {
 		t.Fatalf("the events are %q", kind)
@@ -260,9 +248,7 @@ func TestBeforeFirstSnapshot(t *testing.T) {
 	publish(t, srv, reporttest.CompleteRun(t, nil))
 	r := listen(t, srv)
 	r.next()
-	if err := r.body.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, r.body.Close())
 	if err := stop(); err != nil {
 		t.Errorf("ending: %v", err)
 	}
@@ -271,9 +257,7 @@ func TestBeforeFirstSnapshot(t *testing.T) {
 func TestPortInUse(t *testing.T) {
 	t.Parallel()
 	_, l, err := web.Listen(t.Context(), 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	defer func() { _ = l.Close() }()
 	_, port, _ := strings.Cut(l.Addr().String(), ":")
 	n := 0
@@ -341,9 +325,7 @@ func TestActs(t *testing.T) {
 			t.Errorf("%+v: %d %q", tt, code, text)
 		}
 	}
-	if err := stop(); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, stop())
 	if got := strings.Join(c.asked, ", "); got != "stop false, stop true, q1 once, q2 no" {
 		t.Errorf("it was asked for: %s", got)
 	}

@@ -6,15 +6,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // The documentation lists the tested releases and all statements unchanged.
 func TestStatementsAreDocumented(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../../docs/claude-cli.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	var b strings.Builder
 	b.WriteString("| release | published | fails |\n|---|---|---|\n")
 	for _, r := range Releases() {

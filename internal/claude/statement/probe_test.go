@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"wavex/internal/testrepo"
 )
 
 func TestMain(m *testing.M) {
@@ -25,9 +27,7 @@ const probeLimit = 2 * time.Minute
 func lyingTarget(t *testing.T, lie string) Target {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return Target{Argv: []string{self, "fake", lie}, Env: os.Environ(), Managed: []string{}}
 }
 
@@ -97,9 +97,7 @@ func TestManagedIsNotProbed(t *testing.T) {
 	t.Parallel()
 	target := lyingTarget(t, "honest")
 	path := filepath.Join(t.TempDir(), "managed-settings.json")
-	if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(path, []byte("{}"), 0o600))
 	target.Managed = []string{filepath.Join(t.TempDir(), "none"), path}
 	if r := RunProbes(t.Context(), target, probeLimit); len(r.Support) > 0 || r.Err == nil ||
 		!strings.Contains(r.Err.Error(), path) {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"wavex/internal/testrepo"
 )
 
 // fixture holds a program, a store, and a counter of probes.
@@ -21,9 +23,7 @@ type fixture struct {
 func setup(t *testing.T, version, text string) *fixture {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "claude")
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(path, []byte(text), 0o755))
 	v, _ := ParseVersion(version)
 	b := &fixture{program: Program{Path: path, Version: v}}
 	b.Store = Store{Dir: filepath.Join(t.TempDir(), "wavex", "claude"),
@@ -49,9 +49,7 @@ func TestPublishedIsBuiltIn(t *testing.T) {
 	for _, r := range Releases() {
 		version := r.Version
 		b := setup(t, version, "")
-		if err := os.Truncate(b.program.Path, r.Size); err != nil { // a sparse file needs no space
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.Truncate(b.program.Path, r.Size))
 		c := b.Ensure(t.Context(), b.program)
 		if b.probes != 0 || c.Source != BuiltIn || len(c.Support) != len(All()) || c.Notice() != "" {
 			t.Errorf("%s: %d probes, source %d, %q", version, b.probes, c.Source, c.Notice())
@@ -112,14 +110,10 @@ func TestCached(t *testing.T) {
 		t.Errorf("source %d, %q, %q", c.Source, c.Notice(), c.Fallbacks())
 	}
 	copied := filepath.Join(t.TempDir(), "copy")
-	if err := os.WriteFile(copied, []byte("one"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(copied, []byte("one"), 0o755))
 	b.program.Path = copied
 	ready(1, "a copy")
-	if err := os.WriteFile(copied, []byte("another"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(copied, []byte("another"), 0o755))
 	ready(2, "another content")
 	b.program.Version[2]++ // a wrapper that now starts another CLI
 	ready(3, "another version")
@@ -128,9 +122,7 @@ func TestCached(t *testing.T) {
 		t.Fatal(kept, err)
 	}
 	for _, path := range kept {
-		if err := os.WriteFile(path, []byte(`{"revision":3,"ver`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, os.WriteFile(path, []byte(`{"revision":3,"ver`), 0o600))
 	}
 	ready(4, "a damaged file")
 }
@@ -171,9 +163,7 @@ func TestNoCache(t *testing.T) {
 func TestNative(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	if script := setup(t, "", "#!/bin/sh\nexec claude \"$@\"\n"); !native(self) || native(script.program.Path) ||
 		native(script.program.Path+"-none") {
 		t.Error("programs and scripts are mistaken for each other")
@@ -189,13 +179,9 @@ func TestDigestIsCached(t *testing.T) {
 		t.Fatalf("digest %s", got)
 	}
 	st, err := os.Stat(b.program.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	mark := strings.Repeat("0", len(want))
-	if err := os.WriteFile(filepath.Join(b.Dir, identity(b.program.Path, st)+".sha256"), []byte(mark), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(filepath.Join(b.Dir, identity(b.program.Path, st)+".sha256"), []byte(mark), 0o600))
 	if got := b.digest(b.program.Path); got != mark {
 		t.Errorf("it was hashed again: %s", got)
 	}

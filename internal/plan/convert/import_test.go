@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 )
 
 type sample struct {
@@ -52,9 +53,7 @@ func samples() []sample {
 func (s sample) read(t testing.TB) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata/imports", s.file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return data
 }
 
@@ -402,9 +401,7 @@ func TestNativePlansAreNotImported(t *testing.T) {
 		}
 	}
 	full, err := os.ReadFile("../testdata/full.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	out, _, ds := Import("full.yaml", full, plan.Options{})
 	p, _ := parse("x.json", out, plan.Options{})
 	if p == nil {
@@ -420,9 +417,7 @@ func TestImportFile(t *testing.T) {
 	if _, _, _, err := ImportFile(file, plan.Options{}); err == nil {
 		t.Error("there is no such file")
 	}
-	if err := os.WriteFile(file, samples()[0].read(t), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, os.WriteFile(file, samples()[0].read(t), 0o600))
 	if out, form, ds, err := ImportFile(file, plan.Options{}); err != nil || out == nil || form != FormPhase {
 		t.Errorf("got %v %v", ds, err)
 	}

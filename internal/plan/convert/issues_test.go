@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 )
 
 func TestParse(t *testing.T) {
@@ -88,13 +89,9 @@ func TestPlan(t *testing.T) {
 		issueJSON(9, "Pay", `"authorAssociation": "NONE", "author": {"login": "eve"}`) + "," + issueJSON(11, " ")},
 		single: map[string]string{"12": issueJSON(12, "A page", `"body": "$(touch x)"`)}}
 	from, err := ParseIssues("octo/shop#ready")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	data, warnings, err := from.Plan(t.Context(), s.ask)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	p, diags := plan.Parse("plan.json", data, plan.Options{})
 	if p == nil {
 		t.Fatalf("%v in\n%s", diags, data)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"wavex/internal/plan"
+	"wavex/internal/testrepo"
 )
 
 // ok is a task of a wavex plan; tasks wraps tasks into a plan.
@@ -35,9 +36,7 @@ func same(t *testing.T, got, want *plan.Plan) {
 			p.Tasks[i].Pos = plan.Pos{}
 		}
 		out, err := json.Marshal(&p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, err)
 		return string(out)
 	}
 	if a, b := words(*got), words(*want); a != b {

@@ -18,6 +18,7 @@ import (
 	"wavex/internal/report"
 	"wavex/internal/report/page"
 	"wavex/internal/report/reporttest"
+	"wavex/internal/testrepo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,9 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func writePage(t *testing.T, s *reporttest.FakeRun) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := page.Write(&b, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, nil), nil); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, page.Write(&b, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, nil), nil))
 	return unpacked(t, b.String())
 }
 
@@ -35,9 +34,7 @@ func writePage(t *testing.T, s *reporttest.FakeRun) string {
 func unpacked(t *testing.T, html string) string {
 	t.Helper()
 	out, err := reporttest.Unpack(html)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, err)
 	return out
 }
 
@@ -246,10 +243,8 @@ func TestDetailsWithoutSecrets(t *testing.T) {
 	s := reporttest.CompleteRun(t, nil)
 	s.S.Plan.Tasks[0].Description = "log in with hunter22"
 	var b bytes.Buffer
-	if err := page.Write(&b, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, nil),
-		func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("hunter22"), []byte("[redacted]")) }); err != nil {
-		t.Fatal(err)
-	}
+	testrepo.Must(t, page.Write(&b, page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, nil),
+		func(text []byte) []byte { return bytes.ReplaceAll(text, []byte("hunter22"), []byte("[redacted]")) }))
 	text := unpacked(t, b.String())
 	if strings.Contains(text, "hunter22") || !strings.Contains(text, "log in with [redacted]") {
 		t.Error("the page has the secret")
@@ -279,9 +274,7 @@ func TestPageSize(t *testing.T) {
 		s := reporttest.BigRun(t, n)
 		var b bytes.Buffer
 		r, d := page.Of(s.S, s.Events, s.Now(), false), page.DetailsOf(s.S, s.Events, files)
-		if err := page.Write(&b, r, d, nil); err != nil {
-			t.Fatal(err)
-		}
+		testrepo.Must(t, page.Write(&b, r, d, nil))
 		t.Logf("%d tasks: %d bytes", n, b.Len())
 		if b.Len() >= most {
 			t.Errorf("the page of %d tasks has %d bytes, of %d", n, b.Len(), most)
