@@ -9,6 +9,12 @@ import (
 	"wavex/internal/textfmt"
 )
 
+// Bounds of the texts of a verdict, in bytes.
+const (
+	maxAnalysis = 4000
+	maxFix      = 3000
+)
+
 // analysisText returns the text for <analysis>. It leaves out the dissent, which has a section of its
 // own in the prompt. split means that the dissent is as strong as the lead.
 func analysisText(lead Opinion, split bool) string {

@@ -15,12 +15,8 @@ import (
 // weight is at least this share of the leader's.
 const rivalShare = 0.75
 
-// Bounds of a verdict's texts, in bytes.
-const (
-	maxAnalysis = 4000
-	maxFix      = 3000
-	maxDissent  = 600
-)
+// maxDissent bounds the text of an answer beside the advice, in bytes.
+const maxDissent = 600
 
 // Tally returns the verdict of the opinions. It takes the action that most experts want and, of
 // its opinions, the largest camp of similar approaches. A tie goes to the most confident and most

@@ -209,3 +209,9 @@ func (m *Manager) checkIgnoredFiles(ctx context.Context, g git, req runner.Reque
 	return &rejection{reason: fmt.Sprintf("git ignores %s, so the work would not be delivered: "+
 		"take it out of .gitignore, add it with git add -f, or run with --isolation shared", firstFew(lost))}
 }
+
+// commitMessage returns a commit message.
+func commitMessage(subject, run, task string) string {
+	subject = strings.Join(strings.Fields(subject), " ")
+	return fmt.Sprintf("%s\n\nWavex-Run: %s\nWavex-Task: %s\n", subject, run, task)
+}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"wavex/internal/safefile"
 )
@@ -125,10 +124,4 @@ func nestedRepos(diff []change) []string {
 		}
 	}
 	return out
-}
-
-// commitMessage returns a commit message.
-func commitMessage(subject, run, task string) string {
-	subject = strings.Join(strings.Fields(subject), " ")
-	return fmt.Sprintf("%s\n\nWavex-Run: %s\nWavex-Task: %s\n", subject, run, task)
 }

@@ -11,7 +11,7 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// This file has the texts for sessions. Texts of the plan pass through package safe.
+// This file has the texts for sessions. Texts of the plan pass through package textfmt.
 
 func progressText(c *Snapshot) string {
 	return fmt.Sprintf("[%d/%d] completed", c.Completed, c.Tasks)

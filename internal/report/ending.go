@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"wavex/internal/check"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
@@ -16,11 +15,10 @@ import (
 // This file has the lines with which a session ends: the result, failures with the end of their output, money and time
 // by purpose and by task, where the work is, and what to do next. Below a table they are its totals.
 
-// Bounds of the lines: failed tasks with output, lines of it, failed tasks by name, tasks with money and time, a
+// Bounds of the lines: failed tasks with output, failed tasks by name, tasks with money and time, a
 // subject, and broken checks that are named.
 const (
 	maxFailures    = 2
-	maxOutputLines = 3
 	maxFailedNames = 6
 	maxCostly      = 4
 	maxSubject     = 60 // columns
@@ -108,38 +106,6 @@ func (r *Summary) failureLines() (lines []string) {
 		lines = append(lines, "Failed as well: "+textfmt.FirstOf(others, maxFailedNames, r.totals.failing-shown))
 	}
 	return lines
-}
-
-// Failure returns the reason why a task failed, in one line, and the output of the check that failed last, or another
-// text of the last attempt. Both may be foreign.
-func (t *Task) Failure() (reason, output string) {
-	n := len(t.History)
-	if n == 0 {
-		return t.Reason, ""
-	}
-	last := &t.History[n-1].End.Result
-	return cmp.Or(last.Reason, t.Reason), FailedOutput(last.Checks, last.Detail) // a breaker's reason repeats the stop
-}
-
-// FailedOutput returns the output of the check that failed last; detail if none did.
-func FailedOutput(checks []check.Evidence, detail string) string {
-	for _, c := range slices.Backward(checks) {
-		if !c.Passed {
-			return c.Output
-		}
-	}
-	return detail
-}
-
-// OutputLines returns the last lines of a foreign output that are not empty, and the command that shows all of it.
-func OutputLines(task, output string) []string {
-	var text []string
-	for line := range strings.Lines(textfmt.Block(output)) {
-		if line = strings.TrimRight(line, "\n"); line != "" {
-			text = append(text, "  | "+line)
-		}
-	}
-	return append(text[max(0, len(text)-maxOutputLines):], "  all of it: wavex logs "+plan.ShellQuote(textfmt.Line(task)))
 }
 
 // failureLines returns the reason of a failure, the last lines of the output, and the command that shows more.

@@ -13,7 +13,7 @@ import (
 )
 
 // This file writes an agent's words and actions for `wavex logs`. Every text is foreign and passes
-// through package safe.
+// through package textfmt.
 
 // Maximum lines of one tool answer, of one edit, and of text sent to the agent.
 const (

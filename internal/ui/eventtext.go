@@ -14,7 +14,7 @@ import (
 )
 
 // This file has the sentences that the line view and the terminal share. All foreign text passes
-// through package safe.
+// through package textfmt.
 
 // maxTextColumns bounds one foreign text inside a line.
 const maxTextColumns = 200
