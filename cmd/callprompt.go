@@ -1,10 +1,13 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
+	"wavex/internal/event"
 	"wavex/internal/question"
 	"wavex/internal/textfmt"
 	"wavex/internal/ui"
@@ -62,19 +65,29 @@ func askCall(p *prompter, view ui.View) question.Terminal {
 	}
 }
 
+// allowedCalls is the file of the calls that the user has allowed for good. It is beside the user's settings file, in a
+// folder that a wall closes.
+func allowedCalls() userdata.Agreed {
+	if userSettings() == "" {
+		return ""
+	}
+	return userdata.Agreed(filepath.Join(filepath.Dir(userSettings()), "allowed"))
+}
+
 // allowAlways remembers a pattern that the user has allowed for good.
 func (r *invocation) allowAlways(pattern string) {
-	if err := userdata.Allowed.Add(pattern); err != nil {
+	if err := allowedCalls().Add(pattern); err != nil {
 		fmt.Fprintf(r.std.Err, "wavex: warning: %v\nto allow %s for good, add it to policy.allow of %s\n", err,
-			textfmt.Line(pattern), userSettings())
+			textfmt.Line(pattern), cmp.Or(userSettings(), "your settings file"))
 	}
 }
 
-// allowedCalls returns the patterns that need no answer: of the run, and those that the user has allowed for good.
-func (r *invocation) allowedCalls() []string {
-	list, err := userdata.Allowed.All()
+// addAllowed adds the calls that the user has allowed for good to those of a new run.
+func addAllowed(to *event.Policy) error {
+	list, err := allowedCalls().All()
 	if err != nil {
-		fmt.Fprintln(r.std.Err, "wavex: warning: reading the calls that are allowed for good:", textfmt.Line(err.Error()))
+		return usage("reading the calls that are allowed for good: %s", err)
 	}
-	return append(list, r.config.Policy.Allow...)
+	to.Allow = append(to.Allow, list...)
+	return nil
 }

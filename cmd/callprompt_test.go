@@ -2,16 +2,20 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"wavex/internal/plan"
 	"wavex/internal/question"
 	"wavex/internal/ui"
 	"wavex/runner"
@@ -67,14 +71,28 @@ func TestAnsweredElsewhereIsTold(t *testing.T) {
 	}
 }
 
-// A pattern that is allowed for good needs no answer in later runs.
+// A pattern that is allowed for good needs no answer in later runs, unless a variable says which do not.
 func TestAllowAlways(t *testing.T) {
-	t.Setenv("WAVEX_DATA", filepath.Join(t.TempDir(), "data"))
+	s := &settingsTest{}
+	if _, err := s.flags(t); err != nil { // it makes a home
+		t.Fatal(err)
+	}
 	r := invocation{std: Stdio{Err: io.Discard}}
-	r.config.Policy.Allow = []string{"curl"}
 	r.allowAlways("git push")
-	r.allowAlways("say \"hi\"\n")
-	if got := r.allowedCalls(); !slices.Equal(got, []string{"git push", "say \"hi\"\n", "curl"}) {
-		t.Errorf("%q", got)
+	r.allowAlways("say \"hi\"")
+	if err := os.WriteFile(userSettings(), []byte("policy: {allow: [curl]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for variable, want := range map[string][]string{"": {"curl", "git push", "say \"hi\""}, "wget": {"wget"}} {
+		t.Setenv("WAVEX_OPT_POLICY_ALLOW", variable)
+		o := newRunOptions(nil)
+		var err error
+		if o.settings, err = runSettings(&cobra.Command{}, o); err == nil {
+			err = o.readUser()
+		}
+		c, resolved := resolveConfig(o, &plan.Plan{}, t.TempDir(), nil)
+		if err = cmp.Or(err, resolved); err != nil || !slices.Equal(c.Policy.Allow, want) {
+			t.Errorf("%q: %q, want %q; %v", variable, c.Policy.Allow, want, err)
+		}
 	}
 }

@@ -349,7 +349,7 @@ func (r *invocation) checkRoster() error {
 // run runs the session and prints its end.
 func (r *invocation) run(ctx context.Context) error {
 	c := run.Console{View: r.newView(), Judge: r.findingJudge(), Approver: r.approver()}
-	c.Calls, c.Allow, c.Allowed = r.callPrompter(c.View), r.allowAlways, r.allowedCalls()
+	c.Calls, c.Allow = r.callPrompter(c.View), r.allowAlways
 	stop := r.forwardSignals(&c)
 	defer stop()
 	out, err := r.session.Run(ctx, c)

@@ -76,12 +76,15 @@ func resolveConfig(o *runOptions, p *plan.Plan, dir string, old *event.Config) (
 		set(p.Deliver == "" && !given("deliver"), &c.Deliver, rehearsed)
 	}
 	setMissing(&c, &o.want)
-	var noPrices error
+	var noPrices, noAllowed error
+	if old == nil && !o.forced("policy-allow") {
+		noAllowed = addAllowed(&c.Policy)
+	}
 	if given("prices") && c.Prices != "" {
 		c.Prices, noPrices = filepath.Abs(c.Prices)
 	}
 	return c, cmp.Or(o.checkIncrements(old), checkPatterns(o, p, c.Policy), resolveTrack(o, p, &c),
-		openCaches(o, &c.Sandbox), noPrices)
+		openCaches(o, &c.Sandbox), noPrices, noAllowed)
 }
 
 // setMissing sets what journals of older versions lack.

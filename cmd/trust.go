@@ -47,7 +47,7 @@ func (r *invocation) checkTrust(ctx context.Context) error {
 	if isShared(folder) {
 		return nil
 	}
-	if err := userdata.Trusted.Add(folder); err != nil {
+	if err := userdata.Trusted().Add(folder); err != nil && userdata.Dir() != "" {
 		return usererr.Blocked(fmt.Errorf("remembering the folder: %w; --trust takes the plan once", err))
 	}
 	return nil
@@ -67,7 +67,7 @@ func outside(p *plan.Plan, agreed string) (here string, err error) {
 	if slices.ContainsFunc(places, func(dir string) bool { return isOwn(dir, here) }) {
 		return "", nil
 	}
-	trusted, err := userdata.Trusted.All()
+	trusted, err := userdata.Trusted().All()
 	if err != nil {
 		return "", usererr.Blocked(fmt.Errorf("reading the folders of trusted plans: %w", err))
 	}

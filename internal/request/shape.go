@@ -235,8 +235,8 @@ func itemOf(v any) (it Item, ok bool) {
 		return it, ok
 	}
 	texts := map[string]string{}
-	for name, value := range fields {
-		if texts[name], ok = scalar(value); !ok {
+	for _, name := range []string{"text", "criterion", "verification", "type", "tier", "run", "command"} {
+		if texts[name], ok = scalar(fields[name]); !ok {
 			return it, false
 		}
 	}

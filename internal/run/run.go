@@ -32,8 +32,6 @@ type Console struct {
 	Calls    question.Terminal  // asks about tool calls; nil: no person is there
 	// Allow records a pattern of calls that the person has allowed for good.
 	Allow func(pattern string)
-	// Allowed are the patterns of calls that need no answer.
-	Allowed []string
 	// Signals receives requests to stop. Leave receives, after them, the exit code of a request to
 	// leave at once.
 	Signals <-chan scheduler.Signal
@@ -95,7 +93,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 // person returns the function that asks a person about a tool call.
 func (r *Session) person(c Console) func(context.Context, policy.Question, time.Duration) (bool, string) {
 	desk := question.NewDesk(question.Dir(r.config.Loop.Run(r.config.Run, loop.Questions)), c.Calls,
-		c.Allowed, c.Allow)
+		r.config.Policy.Allow, c.Allow)
 	return func(ctx context.Context, q policy.Question, timeout time.Duration) (bool, string) {
 		q.Target = r.opts.Redactor.String(q.Target)
 		return desk.Decide(ctx, q, timeout)

@@ -116,18 +116,22 @@ func Learnings(dir string, say func(string)) ([]Learning, error) {
 	return all, nil
 }
 
-// Agreed names a file of agreements of the user, which hold for good: one quoted text a line.
+// Agreed is the path of a file of agreements of the user, which hold for good: one quoted text a line. "": there is no
+// home.
 type Agreed string
 
-const (
-	Trusted Agreed = "trusted" // folders whose plans the user trusts
-	Allowed Agreed = "allowed" // patterns of tool calls that need no answer
-)
+// Trusted returns the file of the folders whose plans the user trusts.
+func Trusted() Agreed {
+	if Dir() == "" {
+		return ""
+	}
+	return Agreed(filepath.Join(Dir(), "trusted"))
+}
 
 // All returns the texts of the file.
 func (a Agreed) All() (texts []string, err error) {
-	text, err := safefile.Read(filepath.Join(Dir(), string(a)), maxMaxim)
-	if Dir() == "" || errors.Is(err, fs.ErrNotExist) {
+	text, err := safefile.Read(string(a), maxMaxim)
+	if a == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	for line := range strings.Lines(string(text)) {
@@ -138,15 +142,15 @@ func (a Agreed) All() (texts []string, err error) {
 	return texts, err
 }
 
-// Add adds a text to the file. Without a home it does nothing.
+// Add adds a text to the file.
 func (a Agreed) Add(text string) error {
-	if Dir() == "" {
-		return nil
+	if a == "" {
+		return errors.New("there is no home directory")
 	}
-	if err := os.MkdirAll(Dir(), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(string(a)), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(Dir(), string(a)), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(string(a), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

@@ -145,25 +145,25 @@ func TestLearnings(t *testing.T) {
 func TestTrustedFolders(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "new")
 	t.Setenv(EnvVar, root)
-	if got, err := Trusted.All(); err != nil || len(got) != 0 {
+	if got, err := Trusted().All(); err != nil || len(got) != 0 {
 		t.Errorf("without any: %q, %v", got, err)
 	}
 	want := []string{"/a b", "/a\nb", `C:\é`}
 	for _, folder := range want {
-		testrepo.Must(t, Trusted.Add(folder))
+		testrepo.Must(t, Trusted().Add(folder))
 	}
-	text, err := os.ReadFile(filepath.Join(root, string(Trusted)))
+	text, err := os.ReadFile(string(Trusted()))
 	testrepo.Must(t, err)
-	testrepo.Must(t, os.WriteFile(filepath.Join(root, string(Trusted)), append([]byte("/c\n\n\"/d\n"), text...), 0o600))
-	if got, err := Trusted.All(); err != nil || !slices.Equal(got, want) {
+	testrepo.Must(t, os.WriteFile(string(Trusted()), append([]byte("/c\n\n\"/d\n"), text...), 0o600))
+	if got, err := Trusted().All(); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v", got, err)
 	}
-	testrepo.Must(t, os.Remove(filepath.Join(root, string(Trusted))))
-	testrepo.Must(t, os.Mkdir(filepath.Join(root, string(Trusted)), 0o755))
-	if _, err := Trusted.All(); err == nil {
+	testrepo.Must(t, os.Remove(string(Trusted())))
+	testrepo.Must(t, os.Mkdir(string(Trusted()), 0o755))
+	if _, err := Trusted().All(); err == nil {
 		t.Error("a folder in place of the file was read")
 	}
-	if err := Trusted.Add("/a"); err == nil {
+	if err := Trusted().Add("/a"); err == nil {
 		t.Error("a folder in place of the file was written")
 	}
 }
