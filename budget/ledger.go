@@ -12,7 +12,7 @@ import (
 )
 
 // MinReservation is the least money worth starting an agent with: one cent, about one short
-// response of a small model. With less, the first response would exceed the cap, without any work
+// response of a small model. The first response would exceed a smaller cap, and no work would be
 // done.
 const MinReservation = Dollar / 100
 

@@ -9,7 +9,7 @@ import (
 
 // Limits holds the limits of a run. Callers take them from a flag, the plan or a default. A USD or
 // Iterations of zero is a limit of zero, which admits nothing, unless NoUSD or NoIterations is set.
-// A zero Tokens, Wall or Wave is no limit. Negative values count as zero.
+// A zero Tokens, Wall or Wave means no limit. Negative values count as zero.
 type Limits struct {
 	USD          USD           `json:"usd"` // micro-dollars
 	NoUSD        bool          `json:"no_usd,omitempty"`

@@ -115,8 +115,8 @@ func (p *Panel) askOne(ctx context.Context, q runner.Question) (answer runner.An
 	return answer
 }
 
-// decode reads a structured answer. why says why there is none that can be read; it never quotes the answer, which
-// is untrusted.
+// decode reads a structured answer. why says why an answer cannot be read. It never quotes the answer, which is
+// untrusted.
 func decode[T any](a runner.Answer) (v T, why string) {
 	switch {
 	case a.Outcome != runner.Done:

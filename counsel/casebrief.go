@@ -26,8 +26,8 @@ type Section struct {
 	Limit int // bytes of Body
 }
 
-// caseBrief returns the case as a prompt of at most 9500 bytes. With the largest profile, the frame and the schema a
-// request stays below 12 KB.
+// caseBrief returns the case as a prompt of at most 9500 bytes. A request with the largest profile, the frame and
+// the schema stays below 12 KB.
 func caseBrief(c Case) string {
 	head := fmt.Sprintf("stuck on task %q, attempt %d of %d ended: %s\n",
 		oneLine(c.Task, 80), c.Attempt, c.Attempt+max(0, c.Retries), oneLine(string(c.Outcome), 20))

@@ -98,7 +98,7 @@ func TestClarifyOrder(t *testing.T) {
 		"constraints [\"today\" \"tomorrow\"]\nscope [\"cmd/\" \"api/\"]\n")
 }
 
-// Of an answer that cannot be read as a whole nothing is used, and an answer about something else is none.
+// An answer that cannot be read as a whole, or is about something else, is not used.
 func TestClarifyUnusable(t *testing.T) {
 	t.Parallel()
 	half := asked(item("success", "How is it seen?", "a", "b"), "3")

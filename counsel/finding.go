@@ -38,8 +38,8 @@ type Finding struct {
 	// Resolution is a person's decision: "approved" (it may stay), "task" (a task repairs it), "skipped"
 	// (undecided; it still blocks), or "" if no person was asked; or Unchanged.
 	Resolution string `json:"resolution,omitempty"`
-	// Digest identifies the files that a blocker names, or all files if it names none, as they were when it was
-	// confirmed; "": not recorded.
+	// Digest identifies the contents, when the blocker was confirmed, of the files that it names, or of all files if it
+	// names none; "": not recorded.
 	Digest string `json:"digest,omitempty"`
 	// Changed means, in a case, that the files of an open blocker differ from Digest.
 	Changed bool `json:"-"`

@@ -170,7 +170,7 @@ func (p *Panel) confirmBlockers(ctx context.Context, c ReviewCase, asked []Exper
 	}
 }
 
-// refuter returns the expert that tries to refute: another reviewer, in turn. Only a roster of one expert has none.
+// refuter returns the expert that tries to refute: another reviewer, in turn, or the finder if it is the only expert.
 func refuter(asked []Expert, finder string, turn int) Expert {
 	others := slices.DeleteFunc(slices.Clone(asked), func(e Expert) bool { return e.Name == finder })
 	if len(others) == 0 {

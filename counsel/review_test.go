@@ -159,7 +159,7 @@ func TestNoMoneyIsLeftToConfirm(t *testing.T) {
 	}
 }
 
-// Without a cap refutations have none, and else they share the rest.
+// Refutations have no cap if the review has none. Otherwise they share the rest of it.
 func TestRefutationsShareTheRest(t *testing.T) {
 	t.Parallel()
 	two := `{"score": 4, "findings": [{"severity": "BLOCKER", "file": "a.go", "text": "the last line is lost"},
@@ -427,7 +427,7 @@ func TestLocation(t *testing.T) {
 	}
 }
 
-// The most severe findings come first. A finding without a text is none, and at most 20 of a reviewer count.
+// The most severe findings come first. A finding without a text does not count. A reviewer has at most 20 findings.
 func TestFindingsAreOrdered(t *testing.T) {
 	t.Parallel()
 	r := tallyReview([]Expert{{Name: "a"}}, []runner.Answer{said(1, `{"score": 5, "findings": [

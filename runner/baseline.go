@@ -50,7 +50,7 @@ type baseline struct {
 const maxBaseline = 256 << 20
 
 // openBaseline returns the base of the task. It reads the file of the base, or takes and writes the base if there is no
-// file yet. If the request names none, the base is not written. A damaged base is taken again, without the checks.
+// file yet. If the request names no file, it does not write the base. It takes a damaged base again, without checks.
 func (t *attempt) openBaseline(ctx context.Context) (baseline, error) {
 	if len(t.req.Files) == 0 && len(t.req.Checks) == 0 && len(t.req.Guards) == 0 && len(t.req.Protect) == 0 &&
 		t.req.Trees == nil {
@@ -86,7 +86,7 @@ func (t *attempt) newBaseline() baseline {
 }
 
 // measure runs the checks before the work if that is possible now, and writes the base. A new base takes the files
-// after the checks, because a file that a check makes is no work.
+// after the checks, because a file that a check makes is not part of the work.
 func (b baseline) measure(ctx context.Context, t *attempt, run bool) (baseline, error) {
 	b.Vacuous, b.Unmeasured = false, len(t.req.Checks) > 0
 	b.Suites, b.Checks = nil, checksDigest(t.req.Checks)

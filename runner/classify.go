@@ -10,7 +10,7 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// This file decides how an attempt ended whose agent's turn ended well. It is pure: no clock, no
+// This file decides the outcome of an attempt after the agent's turn ended well. It is pure: no clock, no
 // process, no file. docs/outcomes.md documents the same decisions as a table.
 
 // classification is an outcome with its explanation for the user and for the next attempt.

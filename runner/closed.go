@@ -251,7 +251,7 @@ func gitPaths(dir string) (root, repository string, closed []string) {
 			common := filepath.Clean(gitDir)
 			in := []string{common}
 			if text, err := safefile.Read(filepath.Join(gitDir, "commondir"), maxGitFile); err == nil {
-				// Of a linked tree that git made it is "../..", whose directory is worktrees. Another one is not git's work.
+				// In a linked tree that git made, commondir is "../.." in a directory worktrees. git writes no other text.
 				common = absolute(gitDir, strings.TrimSpace(string(text)))
 				if filepath.Dir(in[0]) == filepath.Join(common, "worktrees") {
 					repository = common

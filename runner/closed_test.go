@@ -231,8 +231,8 @@ func TestGitPathsOfAStrangeFile(t *testing.T) {
 	}
 }
 
-// The repository is that of git's own files: a commondir that names another directory opens none, and closes what git
-// would read there.
+// git's own files decide which repository is meant: a commondir that names another directory opens no directory, and
+// the files that git would read there are closed.
 func TestRepository(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -268,7 +268,7 @@ func projectFile(t *testing.T, dir, name, text string) {
 	must(t, os.WriteFile(at, []byte(text), 0o644))
 }
 
-// A wall gets the paths that exist. Of those that a pattern names, it gets a directory and not its entries.
+// A wall gets the paths that exist. If a pattern names a directory and its entries, the wall gets the directory only.
 func TestClosedDirectories(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "node_modules") // its own name tells nothing

@@ -144,8 +144,8 @@ func (t *attempt) suspects(before baseline) []string {
 	return append(files, t.hidden...)
 }
 
-// IsSuspect reports whether a changed file of a task that declares none is looked at: one that is no source, and a new
-// one only if test runners load it by its name.
+// IsSuspect reports whether a changed file is looked at if its task declares no files. Source files are not; a new file
+// is only if test runners load it by its name.
 func IsSuspect(file string, isNew bool) bool {
 	kind := filetree.KindOf(file)
 	return kind != filetree.Source && (!isNew || kind == filetree.Setup)

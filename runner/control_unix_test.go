@@ -94,7 +94,7 @@ func TestResultsInASharedDirectory(t *testing.T) {
 	}
 }
 
-// A task with variables of its own learns which checks change files, and neither leaves results nor takes them.
+// A task with its own variables learns which checks change files. It does not leave or take results.
 func TestNoResultsInASharedDirectory(t *testing.T) {
 	t.Parallel()
 	b, runs := words(t, "echo \"echo two # $$\" > words.sh", true)
@@ -220,8 +220,8 @@ func TestFileOfAnEarlierAttempt(t *testing.T) {
 	}
 }
 
-// A change that a person made between two attempts is no work of a later one, and the files from before the first
-// attempt stay known.
+// A change that a person made between two attempts does not count as work of the later attempt, and the files from
+// before the first attempt stay known.
 func TestFilesOfAPerson(t *testing.T) {
 	t.Parallel()
 	b, _ := words(t, "echo >> words.sh", true)

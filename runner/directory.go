@@ -16,7 +16,7 @@ type Directory interface {
 	// Leave notes the states in now in which an attempt leaves the files that its task declares, after end.
 	Leave(files []string, now filetree.Tree)
 	// Check calls run, which makes checks, at the given time. It reports whether run was called and no attempt
-	// could edit meanwhile; with Undisturbed, whether none has changed a file that is not at the end of its edits.
+	// could edit meanwhile; with Undisturbed, whether no attempt that still edits has changed a file.
 	Check(ctx context.Context, when CheckTime, run func()) (alone bool, err error)
 	// ChangesFiles reports whether checks are known to change files of the directory.
 	ChangesFiles(checks []plan.Check) bool

@@ -208,8 +208,8 @@ func (p *drawnProject) adapt(f files, rule []string, in string) {
 	}
 }
 
-// disturb makes a change that has nothing to do with the task, mostly of a file that the check does not look at. If
-// read is nil, a person makes it, whose rules of git would hold.
+// disturb makes a change that has nothing to do with the task, mostly of a file that the check does not look at. A nil
+// read means that a person makes the change, whose rules of git would hold.
 func (p *drawnProject) disturb(f files, read map[string]bool) {
 	often := p.IntN(6)
 	name := p.pick(p.some(f, func(name string) bool {

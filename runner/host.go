@@ -31,7 +31,7 @@ type Host struct {
 	Observe func(Observation)
 	// Wall keeps the processes of turns from writing the paths that are closed to them; nil: none.
 	Wall *wall.Wall
-	// Lister lists the files of projects. Only requests without Trees need none.
+	// Lister lists the files of projects. It may be nil only for requests without Trees.
 	Lister *filetree.Lister
 }
 

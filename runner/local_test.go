@@ -283,7 +283,7 @@ func TestChecksInASharedDirectory(t *testing.T) {
 	}
 }
 
-// An attempt that makes no checks waits for none.
+// An attempt without checks does not wait for the checks of others.
 func TestNoChecksInASharedDirectory(t *testing.T) {
 	t.Parallel()
 	for outcome, checks := range map[runner.Outcome][]plan.Check{runner.Done: nil, runner.OverTurns: {{Run: "true"}}} {
@@ -447,7 +447,7 @@ func TestFailedTurnInABusyDirectory(t *testing.T) {
 	}
 }
 
-// Behind a wall a turn has closed paths; a command has none, and no policy.
+// A turn behind a wall has closed paths. A command has no closed paths and no policy.
 func TestClosedPathsOfATurn(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"", "true"} {

@@ -24,8 +24,8 @@ type LogFile struct {
 	redactor io.Closer // nil: secrets are not removed
 }
 
-// CreateLog creates a log file, and the folder if it is missing. Of more than 16 MB it keeps the head, a line
-// that says how much is left out, and the tail.
+// CreateLog creates a log file, and the folder if it is missing. A log over 16 MB keeps its head, a line that
+// says how much is left out, and its tail.
 func (h *Host) CreateLog(dir, name string) (*LogFile, error) {
 	if err := safefile.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -139,8 +139,8 @@ func TestIsOmission(t *testing.T) {
 	}
 }
 
-// A file in whose place another one lies is not read, and one that was cut or removed ends the log. The writer learns
-// how much was written before.
+// A log file that another file has replaced is not read, and a file that was cut or removed ends the log. The writer
+// learns how much was written before.
 func TestReplacedLog(t *testing.T) {
 	t.Parallel()
 	chunk := bytes.Repeat([]byte("x"), 1<<20)

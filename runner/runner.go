@@ -54,7 +54,7 @@ func (o Outcome) Stuck() bool {
 }
 
 // Class returns the class of the error: "logic" for work that has to be done better, "transient" if the same may
-// succeed later, "blocking" if a person must act, or "unknown"; "" if the outcome is no error.
+// succeed later, "blocking" if a person must act, or "unknown"; "" if the outcome is not an error.
 func (o Outcome) Class() string {
 	switch o {
 	case Done, OverCap, Interrupted:
@@ -106,7 +106,7 @@ type Hooks struct {
 	Files  func() string
 }
 
-// Request holds the input of one attempt. Paths of this machine are no part of its JSON, which travels to workers.
+// Request holds the input of one attempt. Its JSON travels to workers and has no paths of this machine.
 type Request struct {
 	Run     string `json:"run"`     // run id
 	Task    string `json:"task"`    // task id as the plan spells it

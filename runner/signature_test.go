@@ -62,7 +62,7 @@ func TestNormalise(t *testing.T) {
 	t.Parallel()
 	n := normaliser{roots: []string{"/var/slots/3", "/src/app"}, temp: "/var/slots/3"}
 	seen := map[string]string{}
-	for _, c := range [][]string{ // all of a line are one, and none is as in another line
+	for _, c := range [][]string{ // the texts of a line have one signature, which no other line has
 		{"open /src/app/a.go: denied", "open ¤/a.go: denied"},
 		{"open /src/application/a.go: denied"},
 		{"wrote /var/slots/3/out.txt", "wrote /tmp/out.txt"},

@@ -55,12 +55,12 @@ func TestProtected(t *testing.T) {
 		t.Errorf("not protected any more, %v is broken", got)
 	}
 	all := Request{Dir: root, Settings: plan.Settings{Dir: "."}, Protect: []string{"*"}}
-	if got := all.protected(); len(got) != 13 { // of git's and wavex's none
+	if got := all.protected(); len(got) != 13 { // no file of git or wavex
 		t.Errorf("protected are %v", got)
 	}
 }
 
-// Of very many protected files, the first are watched.
+// If very many files are protected, the first ones are watched.
 func TestManyProtectedFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -125,8 +125,8 @@ func (t *attempt) filesBefore(ctx context.Context) func() string {
 	}
 }
 
-// endBefore ends the checks before the work. Results on files that they changed are forgotten, and so are failures:
-// later a check may pass by files that do not count.
+// endBefore ends the checks before the work. It drops results on files that the checks changed, and failures: a check
+// may pass later because of files that do not count.
 func (t *attempt) endBefore(ctx context.Context, evidence []check.Evidence) {
 	if t.shared.since == "" {
 		return

@@ -161,7 +161,7 @@ func (t *Task) noteResult(r runner.Result, verified bool) {
 	if r.Outcome == runner.Done {
 		t.FreeRetries = 0
 	}
-	// An outcome that is no fault of the task must not replace the last failure, which the next
+	// An outcome that is not the task's fault must not replace the last failure, which the next
 	// prompt describes.
 	if r.Outcome.Stuck() || r.Outcome == runner.Done || t.Last == nil || !t.Last.Outcome.Stuck() {
 		t.Last, t.lastAttempt = &r, t.Attempts

@@ -137,7 +137,7 @@ func TestQuestionIsCancelledByAStop(t *testing.T) {
 	}
 }
 
-// A person who does not want a retry blocks the tasks that wait for it; no answer stops the run and blocks none.
+// A person who refuses a retry blocks the tasks that wait for it. Without an answer the run stops and blocks no task.
 func TestNoToARetry(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"), task("b", "a"), task("c", "b"), task("d"))))
@@ -150,7 +150,7 @@ func TestNoToARetry(t *testing.T) {
 	}
 }
 
-// A task that an integration reopens is not complete, so its completion is no question.
+// A task that an integration reopens is not complete, so its completion is not asked about.
 func TestReopenedTaskIsNotComplete(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig()

@@ -19,8 +19,8 @@ func failing(reason, command string) runner.Result {
 	return r
 }
 
-// A task that fails three times with one error is stopped. All other tasks are completed that do not
-// depend on it, the run ends with exit 4, and so does a resume; a session that names the task tries it again.
+// A task that fails three times with one error is stopped. All tasks that do not depend on it are completed. The run
+// and a resume end with exit 4. A session that names the task tries it again.
 func TestStoppedTask(t *testing.T) {
 	t.Parallel()
 	for _, isolation := range []event.Isolation{"", event.Isolated} {

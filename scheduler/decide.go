@@ -241,7 +241,7 @@ func decideAttemptStart(s *State, i int, share []int) (event.Body, bool) {
 }
 
 // decideChecks returns the start of an attempt that only checks the work of a turn. It costs nothing and
-// is no iteration.
+// does not count as an iteration.
 func decideChecks(s *State, i int) event.Body {
 	t := &s.Tasks[i]
 	return event.AttemptStarted{Task: s.Plan.Tasks[i].ID, Key: t.Key, Wave: t.Wave, Attempt: t.Attempts + 1, Try: t.Tries,

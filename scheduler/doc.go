@@ -11,11 +11,11 @@
 //	         record has announced start earlier, see running.covered)
 //
 // The functions onX and decideX are pure: they read a State and a time and return an event. Only
-// applyX changes a State, live or in a replay. A fresh run therefore replays nothing, and a resume is no special
+// applyX changes a State, live or in a replay. A fresh run therefore replays nothing, and a resume is not a special
 // mode: wavex replays the journal, adds a Resumed event, and runs the same loop.
 //
 // Events carry the next state (the task's status, its stuckCount, the blocked tasks, the time of
-// its next start). A replay needs none of the rules in outcome.go, so the rules may change between
+// its next start). A replay does not use the rules in outcome.go, so the rules may change between
 // versions without changing the past.
 //
 // Completed tasks are recognised by their content key: after an edit of the plan, only the changed

@@ -184,13 +184,13 @@ func unclearChecks(r *runner.Result) (empty, flaky string) {
 	return empty, flaky
 }
 
-// failedBefore reports whether the checks are known to have failed before the work: before an attempt, whose base may
-// be older than that of the last one, or at the end of an earlier one.
+// failedBefore reports whether the checks are known to have failed before the work: before any attempt, also one with
+// an older base than the last attempt, or at the end of an earlier attempt.
 func (t *Task) failedBefore() bool {
 	return t.redBefore || !t.Last.Vacuous && (!t.Last.Unmeasured || t.checksFailed)
 }
 
-// showing returns the strongest row that shows the work of a task, or nil. A criterion that held before shows none.
+// showing returns the strongest row that shows the work of a task, or nil. A criterion that held before shows no work.
 func showing(criteria []event.Evidence) *event.Evidence {
 	for _, b := range []event.Basis{event.Proven, event.Judged} {
 		if k := slices.IndexFunc(criteria, func(r event.Evidence) bool { return r.Basis == b }); k >= 0 {

@@ -34,7 +34,7 @@ func TestWorkTimeOfARunThatWasCutOff(t *testing.T) {
 }
 
 // A session shows the plan that it was started with. A delivery of a session that was cut off is not under way in the
-// next one, so a later command that delivers is no time of the run.
+// next one, so the time of a later command that delivers is not counted as the run's.
 func TestFiguresOfTheNextSession(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)

@@ -50,7 +50,7 @@ func (f *fleet) work() {
 	}
 }
 
-// encoded is a journal that encodes its records and keeps none.
+// encoded is a journal that encodes its records and drops them.
 type encoded struct{ bytes int }
 
 func (j *encoded) Append(e event.Event) error {

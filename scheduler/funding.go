@@ -145,8 +145,8 @@ func (s *State) unreserved() int {
 	return s.Limiter.Limit - s.Running() + s.checking
 }
 
-// comingTasks returns for how many tasks, besides the given number that could start now, money is kept. With the eager
-// schedule each end of an attempt and each integration may release another one.
+// comingTasks returns the number of tasks for which money is kept, besides the ready tasks that could start now. In the
+// eager schedule each end of an attempt and each integration may release another task.
 func (s *State) comingTasks(ready int) int {
 	if s.Config.Schedule != event.Eager {
 		return 0
@@ -184,8 +184,8 @@ func (s *State) isLeft(i int) bool {
 	return !t.Status.Finished() && t.Status != event.Verified && t.Turn == nil
 }
 
-// missingMoney returns the money above the limit that the tasks that are left are expected to cost, or a job
-// besides them if there are none. Every wave must fit the limit of waves.
+// missingMoney returns the money above the limit that the remaining tasks are expected to cost. If no task remains, it
+// uses the cost of another job. Every wave must fit the limit of waves.
 func (s *State) missingMoney(le *budget.LimitError) budget.USD {
 	cost := make([]budget.USD, s.Waves+1) // by wave
 	cost[0] = plan.DefaultCost            // of a job

@@ -51,8 +51,8 @@ func (q *mergeQueue) move(wave int, from, to event.Status) {
 	}
 }
 
-// decideIntegration returns the integration that is due, or nil: that of the verified tasks of the first
-// wave for which one is due. quiet says that nothing runs and nothing can start. integratesAfter names the stops
+// decideIntegration returns the integration that is due, or nil. It takes the verified tasks of the first
+// wave that is due. quiet says that nothing runs and nothing can start. integratesAfter names the stops
 // after which the run still integrates.
 func decideIntegration(s *State, quiet bool) event.Body {
 	if len(s.merges.waiting) == 0 || s.merges.running {

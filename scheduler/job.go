@@ -50,8 +50,8 @@ type openJob struct {
 	job
 	start    event.Body
 	paid     bool                   // it holds no reservation: it only checks the work of a turn
-	attempt  *openAttempt           // nil: it is no attempt
-	criteria *event.CriteriaStarted // nil: it is no verification
+	attempt  *openAttempt           // nil: not an attempt
+	criteria *event.CriteriaStarted // nil: not a verification
 }
 
 // openAttempt is an attempt without its end, and its turn if that has ended.

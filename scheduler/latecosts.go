@@ -61,7 +61,7 @@ func (s *State) applyCostCorrected(b event.CostCorrected) error {
 	return nil
 }
 
-// costSearch is the search for the costs that workers have told since. It runs beside the other work. Only decisions to
+// costSearch is the search for the costs that workers report late. It runs beside the other work. Only decisions to
 // end, or to give up work or a panel for want of money, wait for it.
 type costSearch struct {
 	results  chan []event.CostCorrected

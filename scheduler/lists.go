@@ -70,8 +70,8 @@ func onList(s *State, group int, items []json.RawMessage, err error) event.Body 
 	return event.ItemsAdded{Group: g.ID, Items: items, Tasks: plan.IDs(grown, grown.Groups[group].Tasks)}
 }
 
-// applyItemsAdded adds the tasks of a list. It skips a list whose source is made again, after an edit of the plan, and
-// one whose items the plan does not take any more.
+// applyItemsAdded adds the tasks of a list. It skips a list if an edit of the plan makes its source run again, or if
+// the plan does not take its items any more.
 func (s *State) applyItemsAdded(b event.ItemsAdded) {
 	g := s.Plan.Group(b.Group)
 	if g == nil || !s.hasSource(g) {

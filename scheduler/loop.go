@@ -79,17 +79,17 @@ type Loop struct {
 	// called once, if there is such work. nil: the work counts at its cap. The Runner gets the requests of
 	// adopted attempts again, and must wait for their ends.
 	Recover func(ctx context.Context) Recovery
-	// LateCosts completes and returns those of the corrections whose attempts have told their costs since. It is called
+	// LateCosts completes and returns the corrections whose attempts have reported their costs since. It is called
 	// from its own goroutine at the start and at the end of a session with such attempts, and before work or a panel is
-	// given up for want of money, one call at a time. It must return soon after ctx does. nil: none does.
+	// given up for want of money, one call at a time. It must return soon after ctx ends. nil: no costs come late.
 	LateCosts func(ctx context.Context, unknown []event.CostCorrected) []event.CostCorrected
 	// Precheck prepares the challenge of a task of reversibility 1 in the same way. If it is nil,
 	// the challenge fails, which stops the run if Config.Precheck is set.
 	Precheck func(s *State, task int, e event.PrecheckStarted) func(ctx context.Context) counsel.Challenge
 
 	// Obstacle returns the stop of a run in which nothing may start any more for a reason outside of its state, or nil.
-	// Failures since then count as interruptions. It is called from the loop's goroutine, so it must be quick. nil: there
-	// is none.
+	// Failures since then count as interruptions. The loop's goroutine calls it, so it must be quick. A nil Obstacle
+	// never stops the run.
 	Obstacle func() *event.Stop
 
 	// Approver answers gates. Required if Config.Attended is set.
@@ -102,11 +102,11 @@ type Loop struct {
 
 	// BatchAbove is the number of attempts that keep the machine busy. While more are running, the event
 	// of a worker's message waits for the next message, at most for BatchDelay, so that they share an
-	// fsync. With a BatchDelay of 0 nothing waits.
+	// fsync. If BatchDelay is 0, no event waits.
 	BatchAbove int
 	BatchDelay time.Duration
 	// SyncDelay bounds the time for which start records of commands may be written but not durable, if
-	// the record of their wave names them. With 0 they are durable at once.
+	// the record of their wave names them. If it is 0, they are durable at once.
 	SyncDelay time.Duration
 
 	Now    func() time.Time

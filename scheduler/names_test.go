@@ -14,8 +14,8 @@ import (
 	"wavex/internal/testrepo"
 )
 
-// Package event computes the exit code of a run. The scheduler names none, and sets the code of a
-// stop or an end only from another one.
+// Package event computes the exit code of a run. The scheduler names no exit code. It only copies a code to a stop or
+// an end.
 func TestSchedulerNamesNoExitCode(t *testing.T) {
 	t.Parallel()
 	for fset, f := range sources(t, ".") {

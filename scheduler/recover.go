@@ -17,14 +17,14 @@ import (
 type Recovery interface {
 	// Adopts reports whether an attempt may run on elsewhere, so that the Runner can wait for its end.
 	Adopts(e event.AttemptStarted) bool
-	// Attempt returns the result of an attempt that is not adopted. It must stop one that runs on elsewhere.
+	// Attempt returns the result of an attempt that is not adopted. It must stop an attempt that still runs elsewhere.
 	Attempt(e event.AttemptStarted) runner.Result
-	// Cost returns the cost of the calls of a task's panel ("counsel-1"), or without a task of a review ("review-3"),
-	// a verification ("criteria-1") or a challenge, at most limit if it is unknown.
+	// Cost returns the cost of the calls of a task's panel ("counsel-1"). If task is "", it returns the cost of a review
+	// ("review-3"), a verification ("criteria-1") or a challenge. It returns at most limit if the cost is unknown.
 	Cost(task, calls string, limit budget.USD) budget.USD
 }
 
-// atCap is a Recovery for work of which nothing else is known.
+// atCap is a Recovery for work about which only the cap is known.
 type atCap struct{}
 
 func (atCap) Adopts(event.AttemptStarted) bool { return false }

@@ -70,8 +70,8 @@ func (s *State) endDeferral() {
 }
 
 // retriedTasks returns the failed tasks that get another chance in a session with a configuration, and the tasks that
-// they have blocked: those that it names, their blockers, and those that can go on with a higher limit or another
-// pre-check.
+// they have blocked. The configuration gives a chance to the tasks that it names, to their blockers, and to tasks that
+// can go on with a higher limit or another pre-check.
 func (s *State) retriedTasks(c event.Config) []string {
 	chosen, out := s.selectionOf(c.Only), []string{}
 	again := func(i int) bool { return chosen.selected != nil && chosen.has(i) || s.canGoOn(i, c) }

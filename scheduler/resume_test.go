@@ -176,8 +176,8 @@ func TestResumeBehindTwoFailedTasks(t *testing.T) {
 	}
 }
 
-// In any run of any sessions, a resume tries no task that failed for good. What has failed is tried when the tasks that
-// never failed, and do not wait for it, are done.
+// A resume never tries a task that failed for good, whatever the earlier sessions did. Other failed tasks are tried
+// after the tasks that never failed and do not wait for them.
 func TestResumesProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -58,8 +58,8 @@ func needsThoroughReview(s *State) bool {
 // decideThoroughReview returns the thorough review that is due. wait reports whether it must wait.
 func decideThoroughReview(s *State) (body event.Body, wait bool) {
 	last := s.Assessment.Thorough()
-	// Blockers of an earlier session that it left as they were may be mended by now; those that it could not act on are
-	// acted on now.
+	// An earlier session may have left blockers that are mended by now, and blockers that it could not act on and this
+	// session can.
 	again := last != nil && !last.Passed && s.closing.reviewRounds == 0 && !s.closing.openBlockers
 	switch {
 	case !needsThoroughReview(s) || s.closing.reviewedAt == s.closing.workCount && !again ||

@@ -19,7 +19,7 @@ func (s *State) selectTasks(ids []string) {
 	}
 }
 
-// selectionOf returns the selection of tasks and groups, of which none is held yet.
+// selectionOf returns the selection of tasks and groups. No selected task is held yet.
 func (s *State) selectionOf(ids []string) selection {
 	if len(ids) == 0 {
 		return selection{}

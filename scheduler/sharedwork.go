@@ -64,7 +64,7 @@ func (r *running) startSharedIntegration(b event.IntegrationStarted) {
 }
 
 // checkedTogether returns the result of an integration in a shared directory. A task is completed if all its checks
-// passed. Of the tasks with a failed check, the one that changed files last is the culprit; the others stay
+// passed. The culprit is the task with a failed check that changed files last; the other such tasks stay
 // verified.
 func checkedTogether(s *State, b event.IntegrationStarted, checks []event.Recheck,
 	results []RecheckResult) (Integrated, error) {
@@ -136,8 +136,8 @@ func (s *State) blockBehindFailed(tasks ...int) {
 	}
 }
 
-// failedBlocker returns the root cause of a failed task for which a task waits; false: it waits for none. A blocker
-// that stands holds it back while that one's own blockers do not stand.
+// failedBlocker returns the root cause of a failed task that task i waits for. ok is false if there is none. A blocker
+// whose work stands still holds task i back while the blocker's own blockers do not stand.
 func (s *State) failedBlocker(i int) (cause string, ok bool) {
 	list := slices.Clone(s.Plan.Graph.Blockers(i))
 	for k := 0; k < len(list); k++ {

@@ -591,7 +591,7 @@ func TestLearnCosts(t *testing.T) {
 	}
 }
 
-// A failure blocks no task that is done, and none that the plan does not have.
+// A failure blocks neither tasks that are done nor tasks that the plan does not have.
 func TestBlock(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"), task("b"), task("c"))))
@@ -821,7 +821,7 @@ func TestSharedIntegrationWaits(t *testing.T) {
 	}
 }
 
-// Of the work of an earlier run, a task is due if its check fails, and undecided if its check was not made.
+// A task of an earlier run is due again if its check fails, and undecided if its check was not made.
 func TestEarlierWorkWithoutItsChecks(t *testing.T) {
 	t.Parallel()
 	p := mustPlan(t, planText(task("A"), task("B"), task("C")))

@@ -8,8 +8,8 @@ import (
 	"wavex/runner"
 )
 
-// A usage limit whose reset is near is waited for, until a second and the jitter after it. A reset that is long past is
-// none: the run looks again after five minutes.
+// The run waits for a usage limit whose reset is near, until a second and the jitter after it. It ignores a reset that
+// is long past, and looks again after five minutes.
 func TestPauseOfAUsageLimit(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("a"))))

@@ -32,7 +32,7 @@ func (s *State) applyEarlier(work *event.EarlierWork) {
 	s.takeEarlier(nil)
 }
 
-// takeEarlier takes over the work at some tasks whose keys are new, nil: at all.
+// takeEarlier takes over earlier work for the tasks in fresh, whose keys are new; nil means all tasks.
 func (s *State) takeEarlier(fresh map[int]bool) {
 	if s.earlier.EarlierWork == nil {
 		return

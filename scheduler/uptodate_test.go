@@ -153,7 +153,7 @@ func TestUpToDateCriteria(t *testing.T) {
 	}
 }
 
-// The evidence of the earlier run counts, also if it was none.
+// The evidence of the earlier run counts, also if the run had no evidence.
 func TestUpToDateEvidence(t *testing.T) {
 	t.Parallel()
 	p := mustPlan(t, planText(task("a")))

@@ -7,8 +7,8 @@ import (
 	"wavex/internal/plan"
 )
 
-// This file finds the tasks that used outputs of work that is done again. The decision is part of the record, so that a
-// replay does not depend on what the plan and the code of that day call a use.
+// This file finds the tasks that used outputs of work that is done again. The record lists them, so a replay does not
+// depend on how a later plan or a later version of this code finds them.
 
 // usersOf returns the tasks that used outputs of the tasks and groups in used, which will have others, and those that
 // used the outputs of the former. It considers the tasks that stand, and adds to used.

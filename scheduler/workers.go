@@ -99,7 +99,7 @@ func (r *running) obstacleError() error {
 	return nil
 }
 
-// withoutBlame returns the result of an attempt that failed since an obstacle came as one that was interrupted.
+// withoutBlame turns the result of an attempt that failed after an obstacle appeared into an interruption.
 func (r *running) withoutBlame(res runner.Result) runner.Result {
 	err := r.obstacleError()
 	if err == nil || res.Outcome == runner.Done {
