@@ -18,7 +18,7 @@ import (
 // This file asks the person at the terminal about tool calls, and remembers the patterns that the person allows for
 // good.
 
-// isAttended reports whether a person at a terminal can be asked, and did not say that nothing is to be asked.
+// isAttended reports whether a person at a terminal can be asked and did not forbid questions.
 func (r *invocation) isAttended() bool {
 	return !r.opts.yes && r.opts.output == "text" && canPrompt(r.std)
 }

@@ -179,8 +179,8 @@ func findLoopDirLenient(args []string) (in loop.Dir, plan string, err error) {
 	return "", "", err
 }
 
-// listRunID returns the id of the run whose plan is the list at path, or "" if there is none. With unfinished, as for
-// a new run or a resume, it ignores finished runs.
+// listRunID returns the id of the run whose plan is the list at path, or "" if there is none. If unfinished is true, as
+// for a new run or a resume, it ignores finished runs.
 func listRunID(path string, unfinished bool) string {
 	dir, err := projectDir(path)
 	if err != nil {

@@ -27,9 +27,9 @@ type graphNode struct {
 	status    event.Status
 }
 
-// graphOf returns the nodes of a plan. run has the states of its tasks and may be nil. With all, each item is a node.
-// The lists that come with the run are nodes behind the tasks, between those that they wait for and those that wait for
-// them.
+// graphOf returns the nodes of a plan. run has the states of its tasks and may be nil. If all is true, each item is a
+// node. The lists that come with the run are nodes behind the tasks, between the nodes that they wait for and the nodes
+// that wait for them.
 func graphOf(p *plan.Plan, run *report.Summary, all bool) *graph {
 	wave, waves := p.Waves()
 	g := &graph{waves: waves}

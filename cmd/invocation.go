@@ -40,7 +40,7 @@ type invocation struct {
 	plan       *plan.Plan
 	config     event.Config
 	resume     bool   // the last run in the journal is resumed
-	agreed     string // the directory of the project whose run of this plan goes on; "" if none does
+	agreed     string // the project directory of a run of this plan that goes on, or ""
 	completed  bool   // an earlier run here was complete
 	asks       bool   // a question follows the end of a complete run
 	journalLen int    // number of journal records at the time of that decision
@@ -260,7 +260,7 @@ func (r *invocation) configure(old *event.Config, dir string) (err error) {
 	}
 	r.config.Outputs = r.outputs()
 	r.config.Attended = (r.config.Gates != "" || r.config.Mode == event.Interactive) && r.isAttended()
-	// Without a person who could agree to a retry, auto_loop: false means none.
+	// If no person can agree to a retry, auto_loop: false means no retries.
 	once := !r.config.Attended && o.origins["mode"].loopsOff && !o.forced("mode") && !o.forced("max-retries")
 	set(once, &r.config.MaxRetries, 0)
 	set(once, &r.config.ForceRetries, true)

@@ -152,7 +152,7 @@ func (l *attemptLog) onRecord(n int) (found view.Attempt) {
 	return found
 }
 
-// showAttempt shows one attempt. With follow it returns when the attempt has ended.
+// showAttempt shows one attempt. If follow is true, it returns when the attempt has ended.
 func (l *attemptLog) showAttempt(ctx context.Context, n int, follow bool) (again bool, err error) {
 	dir := path.Join(l.task, loop.Attempt(n))
 	if !l.raw {
@@ -181,7 +181,7 @@ func (l *attemptLog) showAttempt(ctx context.Context, n int, follow bool) (again
 	}
 }
 
-// showLine shows one line of a stream. It prints a line of a command's output, which is no stream,
+// showLine shows one line of a stream. It prints a line of a command's output, which is not a stream,
 // unchanged.
 func (l *attemptLog) showLine(r *transcript.Reader, line []byte, stream bool) {
 	switch {

@@ -109,8 +109,8 @@ func printRunCommands(std Stdio) error {
 	return nil
 }
 
-// afterRehearsal returns the command that does the work of a rehearsal, or "" if the run is none, or goes on, or if
-// printPlanCommands has the command.
+// afterRehearsal returns the command that does the work of a rehearsal. It returns "" if the run is not a rehearsal or
+// goes on, or if printPlanCommands has the command.
 func afterRehearsal(sum report.Summary, of *event.Origin) string {
 	name := displayPath(sum.Plan)
 	here, err := defaultPlan()

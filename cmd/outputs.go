@@ -8,7 +8,7 @@ import (
 	"wavex/internal/loop"
 )
 
-// This file finds the files that wavex itself writes into the project: they are no work of the tasks.
+// This file finds the files that wavex itself writes into the project. They are not work of the tasks.
 
 // maxSearched is the number of directory entries that are searched for the files that streams go to.
 const maxSearched = 20_000

@@ -21,7 +21,7 @@ import (
 // experts and .gitignore. Every command that writes there calls it before it reads.
 func checkLoop(ctx context.Context, in loop.Dir) error {
 	if err := safefile.CheckTree(string(in)); errors.Is(err, safefile.ErrLink) {
-		return usage("%s", err) // later, work may have been paid for, and it is no mistake in the call
+		return usage("%s", err) // no work has been paid for yet, so this is a usage error
 	} else if err != nil {
 		return err
 	}
@@ -40,8 +40,8 @@ func checkLoop(ctx context.Context, in loop.Dir) error {
 		"git rm -r --cached %s, and remove it unless it is yours", filepath.Join(project, path), loop.Name, name)
 }
 
-// readPast is runlog.Read for a command that writes, after checkLoop. With fresh it reads nothing: a fresh start must
-// work with a journal that cannot be read.
+// readPast calls checkLoop and then runlog.Read, for a command that writes. If fresh is true, it reads nothing: a fresh
+// start must work with a journal that cannot be read.
 func readPast(ctx context.Context, in loop.Dir, fresh bool) ([]event.Event, error) {
 	if err := checkLoop(ctx, in); err != nil || fresh {
 		return nil, err

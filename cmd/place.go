@@ -15,9 +15,9 @@ import (
 
 // This file finds the project directory of a command: where .loop is, and where tasks work.
 
-// projectDir returns the project directory for a plan file, or with path "" for a command that names none. It looks in
-// the directories of upward. A plan works where it ran last, else in its own directory if that is one of them, else in
-// the current directory. It does not know defaults.dir of a plan.
+// projectDir returns the project directory for the plan file at path; "" stands for a command that names no plan. It
+// looks in the directories of upward. A plan works where it ran last, else in its own directory if that is one of them,
+// else in the current directory. projectDir does not know defaults.dir of a plan.
 func projectDir(path string) (string, error) {
 	dirs, err := upward()
 	if err != nil {

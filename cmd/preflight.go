@@ -51,8 +51,8 @@ func checkLogin(ctx context.Context, a *agent.Agent, env []string, dir string, s
 	return p, err
 }
 
-// tryWall returns the wall of the session, or nil, and records why there is none. Without a strict wall that is asked
-// for, nothing runs.
+// tryWall returns the wall of the session, or nil, and records why there is none. Nothing runs if a strict wall
+// is asked for and missing.
 func (r *invocation) tryWall(ctx context.Context) (*wall.Wall, error) {
 	s := &r.config.Sandbox
 	s.Wall, s.Reason = false, ""
@@ -121,7 +121,7 @@ func bypassTasks(p *plan.Plan) []string {
 
 func isRoot() bool { return os.Geteuid() == 0 }
 
-// findAgent finds the agent's program. needed reports whether it is an error that there is none. It writes nothing.
+// findAgent finds the agent's program. A missing program is an error if needed is true. It writes nothing.
 func findAgent(o *runOptions, name string, needed bool) (agent.Agent, error) {
 	a := agent.Agent{Name: name}
 	if _, err := agent.Lookup(name); err != nil {
@@ -164,7 +164,7 @@ func claudeProblem(err error) string {
 }
 
 // findClaude returns the path of the CLI: the value of the setting, else WAVEX_CLAUDE, else the claude
-// in PATH. With an error it returns the name that it looked for.
+// in PATH. If it returns an error, it also returns the name that it looked for.
 func findClaude(setting string) (string, error) {
 	path := cmp.Or(setting, os.Getenv("WAVEX_CLAUDE"), "claude")
 	found, err := exec.LookPath(path)

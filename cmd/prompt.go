@@ -161,7 +161,7 @@ func (r *invocation) agreeToPlan(ctx context.Context) func(change string) bool {
 	}
 }
 
-// promptNoYes asks a question whose default answer is no. No answer, and an unclear one, are a no.
+// promptNoYes asks a question whose default answer is no. A missing or unclear answer counts as no.
 func (p *prompter) promptNoYes(ctx context.Context, question string) bool {
 	line, err := p.promptLine(ctx, question+" [y/N] ")
 	return err == nil && slices.Contains([]string{"y", "yes"}, strings.ToLower(line))

@@ -22,7 +22,7 @@ import (
 // returns the exit code.
 
 // withSignalCancel returns a context that a signal cancels. stopped stops listening and returns the
-// signal's exit code, or 0 if there was none: then the context goes on, since others may have it.
+// signal's exit code. Without a signal it returns 0 and does not cancel the context, which others may use.
 func withSignalCancel(ctx context.Context) (_ context.Context, stopped func() int) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	in := notifyStopSignals()

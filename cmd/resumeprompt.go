@@ -17,7 +17,7 @@ import (
 // one it never reads stdin.
 
 // promptResume asks whether to resume the unfinished run: yes, fresh (start over), or status, which shows
-// the run's status and asks again. With no, or if the input ends without an answer, nothing is started.
+// the run's status and asks again. If the answer is no, or the input ends without an answer, nothing is started.
 func (r *invocation) promptResume(past []event.Event, last *runlog.Run, dir loop.Dir) (resume bool, err error) {
 	h, err := runlog.Settled(r.plan, past, dir)
 	if err != nil {

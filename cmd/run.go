@@ -14,8 +14,8 @@ import (
 	"wavex/internal/proc"
 )
 
-// runOptions holds the flags of the commands that run a plan: those that a run keeps in want, the others by
-// themselves. runconfig.go makes the configuration of a run of them.
+// runOptions holds the flags of the commands that run a plan: want has the flags that a run keeps, and the other fields
+// have the rest. runconfig.go makes the configuration of a run from them.
 type runOptions struct {
 	*settings
 	fleet Fleet

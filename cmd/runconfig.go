@@ -128,7 +128,7 @@ var policyFields = []string{"edits", "deny", "repeat", "ask", "ask-timeout", "al
 // patternFlags are the flags that take patterns of calls.
 var patternFlags = []string{"policy-deny", "policy-ask", "policy-allow"}
 
-// checkPattern returns an error if a text is no pattern of calls.
+// checkPattern returns an error if a text is not a pattern of calls.
 func checkPattern(text string) error {
 	if _, err := policy.ParsePattern(text); err != nil {
 		return fmt.Errorf("%s is no pattern of calls: %w", strconv.Quote(text), err)
@@ -136,7 +136,7 @@ func checkPattern(text string) error {
 	return nil
 }
 
-// checkPatterns refuses patterns of calls that are none, or that deny a check of a task they are for.
+// checkPatterns refuses invalid patterns of calls, and patterns that deny a check of a task that they apply to.
 func checkPatterns(o *runOptions, p *plan.Plan, c event.Policy) error {
 	for i, list := range [][]string{c.Deny, c.Ask, c.Allow} {
 		for _, pattern := range list {

@@ -217,7 +217,7 @@ func workersTable(to *event.Workers) []setting {
 	}
 }
 
-// findSetting returns a setting by its name, also one that only the whole wavex has; without a name if there is none.
+// findSetting returns the setting with a name, also one that only the whole wavex has, or a setting without a name.
 func findSetting(name string, fleet Fleet) setting {
 	for _, row := range (&runOptions{fleet: fleet}).table(&plan.Plan{}) {
 		if row.name == name {

@@ -206,7 +206,7 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	wantCode(ts, args[1], p.cmd.ProcessState.ExitCode())
 }
 
-// json FILE PATH VALUE requires a value (as JSON, or a bare string) at a path. With ! it requires another value.
+// json FILE PATH VALUE requires a value (as JSON, or a bare string) at a path. A ! before it requires another value.
 func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: json FILE PATH VALUE")

@@ -83,7 +83,7 @@ func (s *settingsTest) resumed(t *testing.T, old *event.Config) (event.Config, e
 	return resolveConfig(o, &s.plan, s.dir, old)
 }
 
-// Of any two sources, the first counts: flag, environment, plan, project, user, default.
+// The first source that has a value counts: flag, environment, plan, project, user, default.
 func TestSettingsPrecedence(t *testing.T) {
 	four, usd := 4, budget.USD(4_000_000)
 	for _, c := range []struct {
@@ -459,7 +459,7 @@ func TestUnreadableSettings(t *testing.T) {
 	}
 }
 
-// Files without settings are no mistake, and keys of other programs count as the flags that they mean.
+// Files without settings are accepted, and keys of other programs count as the flags that they mean.
 func TestSettingsFiles(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "---\n", "{}\n"} {
 		if o, err := (&settingsTest{project: text}).options(t); err != nil || len(o.origins) != 0 {

@@ -173,8 +173,8 @@ func (s *settingsFile) values(key, t source.Token) ([]string, error) {
 	return nil, s.refuse(key, "%s takes a value, not %s", key.Text, t.Kind)
 }
 
-// checkValues refuses values that only a flag may have, values with which a project would widen a run, and patterns of
-// calls that are none, also where the plan's own list replaces them.
+// checkValues refuses values that only a flag may have, values with which a project would widen a run, and invalid
+// patterns of calls, also if the plan's own list replaces them.
 func (s *settingsFile) checkValues(key source.Token, f *pflag.Flag, values []string) error {
 	for _, v := range values {
 		if slices.Contains(patternFlags, f.Name) {
@@ -210,7 +210,7 @@ const (
 	once     class = "one run"   // none: the flag is a choice for one run
 )
 
-// classes lists the flags of each class that are no settings of a run. docs/settings.md has the table of all.
+// classes lists the flags of each class that are not settings of a run. docs/settings.md has the table of all.
 var classes = map[class]string{free: "workflow", told: "max-fix-rounds shape",
 	once: "fix force fresh gaps only set spec-score task-list"}
 

@@ -61,8 +61,8 @@ func TestNothingHeavyBeforeMain(t *testing.T) {
 }
 
 // maxHeapBeforeMain bounds the bytes that linked packages allocate before main: 2.3 MB, half of it for messages of
-// Temporal. With that of main, a command must stay below the 3.4 MB at which the first garbage collection begins: that
-// takes as long as all packages before main.
+// Temporal. Together with the bytes of main they must stay below 3.4 MB, where the first garbage collection begins. A
+// collection takes as long as all packages before main.
 const maxHeapBeforeMain = 2_600_000
 
 // littleHeapBeforeMain starts this program as wavex, and adds up the allocations of the packages that wavex links.

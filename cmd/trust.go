@@ -83,8 +83,8 @@ func untrusted(path, here string) error {
 		textfmt.Line(repositoryOf(here)), textfmt.Line(plan.ShellQuote(path)))
 }
 
-// isOwn reports whether the user who works in here needs no question about plans in folder: it is in the
-// repository of here (in here, if there is none), or here is in it, as for ../plan.json beside a clone. In
+// isOwn reports whether the user who works in here needs no question about plans in folder: folder is in the
+// repository of here (or in here, without a repository), or contains here, as for ../plan.json beside a clone. In
 // a folder that all users share, such as /tmp, the plan may be of another user. All paths are without links.
 func isOwn(folder, here string) bool {
 	if isBelow(folder, repositoryOf(here)) {
@@ -105,8 +105,8 @@ func isBelow(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// repositoryOf returns the top of the repository that contains dir, or dir if there is none. A shared folder is none:
-// anyone may have made it one.
+// repositoryOf returns the top of the repository that contains dir, or dir if there is none. A shared folder does not
+// count, because any user may have made a repository there.
 func repositoryOf(dir string) string {
 	for top := dir; ; top = filepath.Dir(top) {
 		if filetree.IsRepository(filepath.Join(top, ".git")) && !isShared(top) {

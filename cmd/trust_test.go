@@ -17,7 +17,7 @@ func TestIsOwn(t *testing.T) {
 	for _, dir := range []string{"a/repo/sub", "a/repo-2", "a/none/sub", "a/none/.git", "shared2/mine", "shared2/evil"} {
 		testrepo.Must(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 	}
-	for _, dir := range []string{"a/repo", "shared/repo", "shared2"} { // as in a worktree; the empty .git above is none
+	for _, dir := range []string{"a/repo", "shared/repo", "shared2"} { // a worktree; the .git above is empty
 		testrepo.Files{".git": "gitdir: elsewhere\n"}.Write(t, filepath.Join(root, dir))
 	}
 	for _, dir := range []string{"shared", "shared2"} {

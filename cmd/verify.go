@@ -93,7 +93,7 @@ func runVerify(ctx context.Context, args []string, o *verifyOptions, std Stdio) 
 	if err != nil {
 		return err
 	}
-	signal.Reset(syscall.SIGPIPE) // as notifyStopSignals says, it must not end a run, but this is none
+	signal.Reset(syscall.SIGPIPE) // notifyStopSignals protects runs from SIGPIPE; this is not a run
 	if err := printVerification(v, doc, o.run, std); err != nil {
 		return err
 	}
