@@ -21,7 +21,7 @@ type suite struct {
 // These are the test runners whose outputs are read.
 var suites = []suite{
 	{"go test -v", `(?m)^(?:=== RUN  |\{.*"Action":"run")`, ``},
-	// Of the package in its folder it passes all output on, which ends in PASS.
+	// For the package in its folder, go test passes on all output, which ends in PASS.
 	{"go test of one package",
 		`(?m)(?:PASS\n(?:coverage: .*\n)?ok  \t\S+\t[\d.]+s|^FAIL\nexit status \d+\nFAIL\t.*)$`, ``},
 	{"go test", `(?m)^(?:ok  \t\S+\t(?:\(cached\)|[\d.]+s)(?:\tcoverage: .*)?|FAIL\t\S+\t[\d.]+s)$`,
@@ -42,7 +42,7 @@ var suites = []suite{
 	{"bats", `(?m)^[1-9]\d* tests?, \d+ failures?`, `(?m)^0 tests, 0 failures`},
 }
 
-// patterns are the expressions of the suites: end and none of each.
+// patterns are the compiled expressions of the suites: the fields end and none of each.
 var patterns = sync.OnceValue(func() (out [][2]*regexp.Regexp) {
 	for _, s := range suites {
 		out = append(out, [2]*regexp.Regexp{regexp.MustCompile(s.end), regexp.MustCompile(s.none)})

@@ -456,7 +456,7 @@ var (
 // braced writes ${NAME} for each $NAME of a command.
 func braced(command string) string { return variable().ReplaceAllString(command, "$${$1}") }
 
-// comparedInput returns the parts of an input that have to be equal, or nil if it is no object.
+// comparedInput returns the parts of an input that have to be equal, or nil if it is not an object.
 func comparedInput(input []byte, dir string, cut bool) (in map[string]any) {
 	if json.Unmarshal(input, &in) != nil {
 		return nil
@@ -483,8 +483,8 @@ func isZero(v any) bool {
 	return v == nil || r.IsZero() || (r.Kind() == reflect.Slice || r.Kind() == reflect.Map) && r.Len() == 0
 }
 
-// others returns the denials that are not refusals of the policy. Those of the policy are no rules that
-// a person could add.
+// others returns the denials that are not refusals of the policy. A person could not add a rule against
+// refusals of the policy.
 func (p *toolCalls) others(all []denial) []denial {
 	return slices.DeleteFunc(slices.Clone(all), func(d denial) bool {
 		a := p.asked[d.id]

@@ -418,7 +418,7 @@ func TestOutputOfCalls(t *testing.T) {
 	}
 }
 
-// While an attempt is stopped every call is denied. Such a denial is no rule that a person could add.
+// Every call is denied while an attempt is stopped. A person could not add a rule against such a denial.
 func TestCallsOfAStoppedAttempt(t *testing.T) {
 	t.Parallel()
 	p := &toolCalls{}
@@ -547,7 +547,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// A command that is too long to be read whole is denied. Requests that are no callbacks get no answer, and a callback
+// A command that is too long to be read whole is denied. Requests that are not callbacks get no answer. A callback
 // after a call that was not asked about, or has ended, changes nothing.
 func TestOddRequests(t *testing.T) {
 	t.Parallel()

@@ -186,7 +186,7 @@ func TestQuotedAmpersand(t *testing.T) {
 	}
 }
 
-// A count of tokens that no response can have counts as none.
+// A count of tokens that no response can have is ignored.
 func TestImplausibleTokens(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"1099511627775": 1<<40 - 1, "1099511627776": 0, "-1": 0, `"7"`: 0, "7": 7} {

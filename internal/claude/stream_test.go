@@ -139,7 +139,7 @@ func with0turns(line string) string {
 	return strings.NewReplacer(`"num_turns":2`, `"num_turns":0`, `0.00625,"usage"`, `0.0125,"usage"`).Replace(line)
 }
 
-// The answer to /clear is no result. An error in its place is one, and so is the result of a turn.
+// The answer to /clear does not count as a result. An error in its place does, and so does the result of a turn.
 func TestAnswerToClear(t *testing.T) {
 	t.Parallel()
 	failed := strings.Replace(cleared, `"is_error":false`, `"is_error":true`, 1)

@@ -15,7 +15,7 @@ type AttemptStarted struct {
 	Attempt   int    `json:"attempt"`   // from 1, counting every start
 	Try       int    `json:"try"`       // from 1, counting the first try and retries only
 	Iteration int    `json:"iteration"` // of the run, from 1; an iteration that was not charged is counted again
-	// Why is "first", "retry", "continue" (more money), "again" (its end is no failed try), or WhyChecks.
+	// Why is "first", "retry", "continue" (more money), "again" (its end was not a failed try), or WhyChecks.
 	Why     string     `json:"why"`
 	Slot    int        `json:"slot"`
 	Session string     `json:"session"`

@@ -32,7 +32,7 @@ const (
 	Blockers  Breaker = "review"     // blockers remain after the last round of review
 )
 
-// NewStop returns a stop without a breaker. With RunPaused it is a pause at a limit.
+// NewStop returns a stop without a breaker. If status is RunPaused, it is a pause at a limit.
 func NewStop(status RunStatus, reason, advice string) *Stop {
 	return &Stop{Status: status, ExitCode: exitCode(status, ""), Reason: reason, Advice: advice}
 }

@@ -188,7 +188,7 @@ func TestStopOfGit(t *testing.T) {
 	}
 }
 
-// A pipe is no file with a content, and the files of a repository in the project do not count.
+// A pipe has no content, and the files of a repository in the project do not count.
 func TestOddFiles(t *testing.T) {
 	t.Parallel()
 	for _, git := range []bool{true, false} {
@@ -335,7 +335,7 @@ func TestHasRepository(t *testing.T) {
 	}
 }
 
-// A listing that was damaged is an error, as is a store that cannot be written, and a stop.
+// A damaged listing, a store that cannot be written, and a stop are errors.
 func TestErrorsOfTrees(t *testing.T) {
 	t.Parallel()
 	dir, l, s := project(t, true, testrepo.Files{"a": "1", ".gitignore": "x\n"}), &filetree.Lister{}, store(t)

@@ -316,8 +316,8 @@ func TestCopyWithin(t *testing.T) {
 	}
 }
 
-// A folder that has nothing but ignored files is not ignored itself: a new file in it counts, and none of the others is
-// gone.
+// A folder that has only ignored files is not ignored itself: a new file in it counts, and the other files are not
+// reported as gone.
 func TestFolderOfIgnoredFiles(t *testing.T) {
 	t.Parallel()
 	dir, l, s := project(t, true, testrepo.Files{".gitignore": "*.o\n", "a": "1"}), &filetree.Lister{}, store(t)

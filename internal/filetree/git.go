@@ -20,7 +20,7 @@ import (
 )
 
 // ignoredState marks a directory that git ignores, and whose content does not count. ignoredFile begins the state of
-// a file that git ignores, which is no part of the work.
+// a file that git ignores, which is not part of the work.
 const (
 	ignoredState = State("ignored")
 	ignoredFile  = ignoredState + " "

@@ -11,8 +11,8 @@ import (
 	"wavex/internal/testrepo"
 )
 
-// Where TMPDIR is in the project, what wavex and its checks have in temporary folders is no file of the project. What
-// others have there is.
+// If TMPDIR is in the project, the temporary files of wavex and its checks do not count as files of the project. Other
+// files in TMPDIR do.
 func TestTemporaryFoldersInTheProject(t *testing.T) {
 	for _, git := range []bool{false, true} {
 		dir := project(t, git, testrepo.Files{"a": "a\n", "tmp/theirs": "x\n"})

@@ -107,7 +107,7 @@ func TestCarryBack(t *testing.T) {
 	}
 }
 
-// Without the commit that the run began on, nothing is restored, and the error says so.
+// If the commit that the run began on is missing, nothing is restored, and the error says so.
 func TestCarryWithoutTheBase(t *testing.T) {
 	t.Parallel()
 	from, _, base := carriedRun(t)

@@ -123,7 +123,7 @@ func TestManyWorktreesAtOnce(t *testing.T) {
 	}
 }
 
-// poolStart is the maximum duration of the fastest of several starts from the pool; 0 is none. On a
+// poolStart is the maximum duration of the fastest of several starts from the pool; 0 means no maximum. On a
 // quiet machine -poolstart 50ms holds, but the machine is busy while the suite runs.
 var poolStart = flag.Duration("poolstart", 0, "longest start of a worktree from the pool; 0: no matter")
 

@@ -14,8 +14,8 @@ import (
 
 // This file makes the indexes of checkpoints: copies of the user's, which git compares with the files of the checkout.
 
-// withAll adds all changes of the checkout to a copy of the user's index and calls use with it. With maxNew above 0 it
-// returns an *Error with TooLarge if the files to add are larger, in bytes.
+// withAll adds all changes of the checkout to a copy of the user's index and calls use with it. If maxNew is above 0
+// and the files to add have more bytes, it returns an *Error with TooLarge.
 func (p *Checkpoints) withAll(ctx context.Context, maxNew int64, use func(git) error) error {
 	p.making.Lock()
 	defer p.making.Unlock()

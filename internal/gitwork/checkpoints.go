@@ -177,8 +177,8 @@ func (p *Checkpoints) setCheckpoint(ctx context.Context, ref, subject string, ma
 	return p.g.updateRefs(ctx, ref, id)
 }
 
-// snapshot makes a commit of the checkout on top of HEAD, without a ref. With maxNew above 0 it returns an *Error with
-// TooLarge if the files to add are larger, in bytes.
+// snapshot makes a commit of the checkout on top of HEAD, without a ref. If maxNew is above 0 and the files to add have
+// more bytes, it returns an *Error with TooLarge.
 func (p *Checkpoints) snapshot(ctx context.Context, subject string, maxNew int64) (id string, err error) {
 	err = p.withAll(ctx, maxNew, func(g git) error {
 		id, err = p.commit(ctx, g, subject)

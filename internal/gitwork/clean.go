@@ -140,8 +140,8 @@ func cleanRun(ctx context.Context, o Options, dry bool) (items []CleanupItem, er
 	return items, errors.Join(safefile.RemoveAll(o.Loop.Worktree(o.Run, "git")), m.save())
 }
 
-// cleanBundle removes the bundle of a run of which nothing else stays, if other refs of the repository than branches of
-// wavex contain its commits.
+// cleanBundle removes the bundle of a run if it is all that stays of the run, and if refs of the repository that are
+// not branches of wavex contain its commits.
 func (m *Manager) cleanBundle(ctx context.Context, dry bool, others []CleanupItem) ([]CleanupItem, error) {
 	b := newBundle(m.opts.Loop.Worktree(m.opts.Run, "bundle"), "refs/")
 	files, err := b.files()

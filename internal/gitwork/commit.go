@@ -108,8 +108,8 @@ func (m *Manager) setTaskRef(ctx context.Context, t *tree, task string) (string,
 	return id, m.g.updateRefs(ctx, ref, id)
 }
 
-// headOf returns the commit of a worktree's HEAD, and reports whether HEAD is on a branch. It asks git only if HEAD is
-// not, or the branch is no file with a commit: an agent or a hook has moved it.
+// headOf returns the commit of a worktree's HEAD, and reports whether HEAD is on a branch. It asks git only if HEAD
+// is not, or the branch is not a file with a commit: an agent or a hook has moved it.
 func (m *Manager) headOf(ctx context.Context, t *tree, branch string) (head string, onBranch bool, err error) {
 	if symbolicRef(filepath.Join(t.Admin, "HEAD")) == branch {
 		text, _ := os.ReadFile(filepath.Join(m.checkout.common, filepath.FromSlash(branch)))

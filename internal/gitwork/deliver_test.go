@@ -29,7 +29,7 @@ func delivery(t *testing.T, change func(o *Options)) (*repo, *Manager) {
 	return r, m
 }
 
-// Untracked files that the work does not touch are no obstacle.
+// Untracked files that the work does not touch do not prevent a delivery.
 func TestDeliveryBesideUntrackedFiles(t *testing.T) {
 	t.Parallel()
 	r, m := delivery(t, nil)

@@ -212,7 +212,7 @@ func (m *Manager) isCheckedOut(ctx context.Context, branch string) (bool, error)
 }
 
 // isAncestor reports whether a commit is in the history of another one. Each tip follows the one before, so it asks git
-// only if one of the two is no tip on record.
+// only if one of the two commits is not a recorded tip.
 func (m *Manager) isAncestor(ctx context.Context, old, young string) (bool, error) {
 	if a, b := m.tipNumber(old), m.tipNumber(young); a >= 0 && b >= 0 {
 		return a <= b, nil

@@ -268,7 +268,7 @@ func attemptIn(ctx context.Context, m *Manager, a runner.Runner, req runner.Requ
 	return res
 }
 
-// integrate integrates tasks with one check each; "" is none.
+// integrate integrates tasks with one check each; "" means no check.
 func (r *repo) integrate(m *Manager, wave int, checks ...string) Integration {
 	r.t.Helper()
 	in, err := m.Integrate(r.t.Context(), wave, verifiedTasks(checks...))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Refs are told when they have changed, and not after a transaction that fails. A name that is no ref has no id.
+// Changed refs are reported, but not after a transaction that fails. A name that is not a ref has no id.
 func TestRefs(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})

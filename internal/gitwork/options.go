@@ -55,7 +55,7 @@ type Options struct {
 
 	lockWait func() error // for tests, in place of a wait of lockQuiet
 
-	// Own lists absolute paths of files that are no work: the plan, and the outputs of wavex. They do not make the
+	// Own lists absolute paths of files that are not work: the plan, and the outputs of wavex. They do not make the
 	// checkout dirty, and no check has changed them.
 	Own []string
 	// MaxDeletes is the number of undeclared deletions that a task may commit; 0: 10.

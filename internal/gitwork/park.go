@@ -107,7 +107,7 @@ func (m *Manager) park(ctx context.Context, t *tree) (*tree, error) {
 	parked := &tree{ID: t.ID, Task: t.Task, Base: t.Base, Done: t.Done, Stale: t.Stale, Used: true, Commit: left}
 	switch {
 	case t.Done != "" && t.Done != noWork:
-		parked.Commit = t.Done // what checks and hooks left beside it is no work
+		parked.Commit = t.Done // the files that checks and hooks left beside it are not work
 	case t.Done == "" && gone:
 		parked.Stale = true
 	case left == "":

@@ -94,9 +94,9 @@ const (
 	former                // it is at the path where the task worked before
 )
 
-// awaitIdle marks a worktree as in use and returns it: the task's, or else the best idle one, or a new one. While
-// another task takes the task's over, it waits for the end of that; while another one is made, for that or for one that
-// becomes idle. The task "" is an integration. The caller must hold mu.
+// awaitIdle marks a worktree as in use and returns it: the task's, or else the best idle one, or a new one. If another
+// task is taking over the task's worktree, awaitIdle waits until it has. If a worktree is being made, awaitIdle waits
+// for that worktree or for an idle one. The task "" is an integration. The caller must hold mu.
 func (m *Manager) awaitIdle(ctx context.Context, task string) (*tree, error) {
 	for {
 		if err := context.Cause(ctx); err != nil {
@@ -158,8 +158,8 @@ func (m *Manager) selectTree(task string, parked *tree) *tree {
 	return best
 }
 
-// unusedID returns the smallest number that no worktree has or had, and from whose path none is being moved away. The
-// caller must hold mu.
+// unusedID returns the smallest number that no worktree has or had and whose path no worktree is being moved away from.
+// The caller must hold mu.
 func (m *Manager) unusedID() int {
 	for id := 1; ; id++ {
 		has := func(t *tree) bool { return t.ID == id }
@@ -169,9 +169,9 @@ func (m *Manager) unusedID() int {
 	}
 }
 
-// prepareTree makes a worktree ready for an attempt of its task. With goOn it has the files of the task's last attempt,
-// unless they are gone, which kept reports; parked is the record of the task or nil. Else prepareTree commits the
-// contents of the worktree below refs/wavex and resets it.
+// prepareTree makes a worktree ready for an attempt of its task. If goOn is true, the worktree gets the files of the
+// task's last attempt, and kept is true unless they are gone. parked is the record of the task or nil. If kept is
+// false, prepareTree commits the contents of the worktree below refs/wavex and resets it.
 func (m *Manager) prepareTree(ctx context.Context, t, parked *tree, goOn bool) (kept bool, err error) {
 	switch {
 	case goOn && parked != nil:

@@ -36,9 +36,9 @@ func (g git) inAny() git {
 	return g
 }
 
-// forHooks returns g for a command that runs hooks, as they were when the run began. These may work in repositories of
-// their own, so their environment names none. It returns an error if git would find another repository than when the
-// session began.
+// forHooks returns g for a command that runs hooks, as they were when the run began. Hooks may work in repositories of
+// their own, so their environment does not name a repository. It returns an error if git would find another
+// repository than when the session began.
 func (m *Manager) forHooks(g git) (git, error) {
 	now, _ := runner.Repository(resolveLinks(g.dir))
 	if m.repository != "" && resolveLinks(now) != resolveLinks(m.repository) {

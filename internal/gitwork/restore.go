@@ -118,8 +118,8 @@ func (b *bundle) restore(ctx context.Context, g git, refs map[string]string, mis
 	return g.updateRefs(ctx, pairs...)
 }
 
-// heads returns the commits of the run's refs in the bundle. Agents can write to .loop: the file may name other refs,
-// and one that is no bundle has none.
+// heads returns the commits of the run's refs in the bundle. Agents can write to .loop, so the file may name other
+// refs, or may not be a bundle and have no refs.
 func (b *bundle) heads(ctx context.Context, g git) (map[string]string, error) {
 	heads := map[string]string{}
 	files, err := b.files()

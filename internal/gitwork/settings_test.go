@@ -57,7 +57,7 @@ func TestHasRepository(t *testing.T) {
 	bare := t.TempDir()
 	r.gitIn(bare, "init", "-q", "--bare")
 	equal(t, "a bare repository, which has no checkout", HasRepository(bare), false)
-	// git passes by a folder that is no repository, and finds the one above.
+	// git passes by a folder that is not a repository, and finds the repository above.
 	within := r.dir + "/sub/within"
 	must(t, os.MkdirAll(within+"/.git", 0o755))
 	equal(t, "an empty .git below a checkout", HasRepository(within), true)

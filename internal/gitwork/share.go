@@ -83,8 +83,8 @@ func (m *Manager) addShares(ctx context.Context, t *tree) error {
 	return nil
 }
 
-// setupOf identifies the setup of a worktree: the command, and the contents of the files after whose change it runs
-// again, or else the commit.
+// setupOf identifies the setup of a worktree by its command, and by the contents of the files whose change makes it run
+// again. Without such files it uses the commit.
 func (m *Manager) setupOf(ctx context.Context, t *tree) (string, error) {
 	files, err := t.Base, error(nil)
 	if len(m.opts.Setup.When) > 0 {

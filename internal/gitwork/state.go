@@ -29,7 +29,7 @@ type savedState struct {
 	// Programs are the digests of the files in which git found programs to run when the last session began, by path.
 	Programs map[string]string  `json:"programs,omitempty"`
 	Forward  *forward           `json:"forward,omitempty"` // the fast-forward under way
-	CutOff   time.Time          `json:"cut_off,omitzero"`  // that of a session before, of which a lock may be left
+	CutOff   time.Time          `json:"cut_off,omitzero"`  // of an earlier session, which may have left a lock
 	Trees    []*tree            `json:"trees,omitempty"`
 	Parked   []*tree            `json:"parked,omitempty"` // of tasks whose worktree another task has taken over
 	Waves    []savedIntegration `json:"waves,omitempty"`

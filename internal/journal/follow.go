@@ -43,8 +43,8 @@ func (f *Follower) Next() (records [][]byte, fresh bool, err error) {
 	return records, fresh, err
 }
 
-// read returns the records of the whole lines from f.at on, and moves f behind them. With an error it
-// returns those before the fault.
+// read returns the records of the whole lines from f.at on, and moves f behind them. If it returns an
+// error, it also returns the records before the fault.
 func (f *Follower) read(in io.ReadSeeker) (records [][]byte, err error) {
 	if _, err := in.Seek(f.at, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", f.path, err)

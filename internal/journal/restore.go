@@ -71,7 +71,7 @@ func (l *Log) noteFile() error {
 	return nil
 }
 
-// restore writes the journal again from memory. With taken, it keeps the file at the journal's path under another name.
+// restore writes the journal again from memory. If taken is true, it first renames the file at the journal's path.
 func (l *Log) restore(taken bool) error {
 	dir := filepath.Dir(l.path)
 	_ = os.MkdirAll(filepath.Dir(dir), 0o755)        // a removed project: nothing else has the costs of the run

@@ -14,8 +14,8 @@ import (
 )
 
 // Value is the text of a JSON value of another program; nil is a missing one. Its methods decode only the asked part,
-// and read a value of another type as a missing one. Of members with one name the first counts. A value may be cut off
-// or end in an error of the syntax: then they find the members before it, and the rest is the value of the last one.
+// and read a value of another type as a missing one. The first of several members with one name counts. A value may be
+// cut off or have a syntax error: then they find the members before it, and the rest is the value of the last one.
 type Value []byte
 
 // Get returns the value at a path of names and indices, such as "message.content.0.text", or nil.

@@ -25,8 +25,8 @@ type excess struct {
 	faults  []fault
 }
 
-// parseCeilings reads the table. Of two lines for one directory the lower number counts, so that git can merge the
-// table with merge=union.
+// parseCeilings reads the table. The lower number counts if two lines have the same directory, so that git can merge
+// the table with merge=union.
 func parseCeilings(text string) (ceilings, error) {
 	c := ceilings{}
 	s := bufio.NewScanner(strings.NewReader(text))

@@ -35,8 +35,7 @@ const tests, imports = "lines of tests", "imports between packages"
 // product names the directories whose packages are counted.
 var product = []string{"cmd", "scheduler", "dag", "runner", "budget", "counsel", "internal"}
 
-// parseSizes reads lines of a name and a number. Of two lines for one name, as a merge may leave them, the lower number
-// counts.
+// parseSizes reads lines of a name and a number. A merge may leave two lines for one name; the lower number counts.
 func parseSizes(text string) (sizes, error) {
 	s := sizes{}
 	for line := range strings.Lines(text) {

@@ -1,4 +1,4 @@
-// Package loop names the files in .loop. It joins paths and opens none. docs/loop-files.md describes the files.
+// Package loop names the files in .loop. It joins paths and opens no file. docs/loop-files.md describes the files.
 package loop
 
 import (

@@ -15,8 +15,8 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// This file reads _context.md and adds entries to its Post-Context. Of Markdown it knows headings
-// and fences. It may move existing lines, and never changes them.
+// This file reads _context.md and adds entries to its Post-Context. It knows only headings and fences
+// of Markdown. It may move existing lines, and never changes them.
 
 // maxContext is the number of bytes that are read of a context file for a prompt.
 const maxContext = 1 << 20

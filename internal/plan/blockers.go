@@ -195,7 +195,7 @@ func (d *decoder) eachField(read func(name string, value source.Token)) {
 	}
 }
 
-// judgeBlocker reports a blocker that is no task, or the task itself.
+// judgeBlocker reports a blocker that is not a task, or is the task itself.
 func (d *decoder) judgeBlocker(r blockerName, t source.Token) {
 	if t.Kind != source.KindString && t.Kind != source.KindNumber {
 		d.src.Skip(t)

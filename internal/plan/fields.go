@@ -133,9 +133,9 @@ func estimateFields() []field[Estimate] {
 	}
 }
 
-// growTasks makes room for one more task, which begins at a location. Where there is none, it estimates the number
-// of all tasks from the bytes of those before (in YAML, where a location is none of bytes, it doubles), and grows at
-// most eightfold: few tasks tell little about the others.
+// growTasks makes room for one more task, which begins at a location. If there is no room, it estimates the number of
+// all tasks from the bytes of the tasks before, and grows at most eightfold, because few tasks tell little about the
+// others. In YAML, where locations are not in bytes, it doubles the room.
 func (d *decoder) growTasks(at source.Location) {
 	n := len(d.plan.Tasks)
 	if n < cap(d.plan.Tasks) {

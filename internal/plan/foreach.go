@@ -37,7 +37,7 @@ func foreachFields() []field[foreach] {
 		}},
 		{"command", func(d *decoder, f *foreach, t source.Token) { d.nonEmptyString(&f.command, t) }},
 		{"key", func(d *decoder, f *foreach, t source.Token) {
-			switch { // its references are no references of a text
+			switch { // its references are not those of a text
 			case t.Kind != source.KindString:
 				d.wrongType(t, source.KindString.String())
 			case strings.TrimSpace(t.Text) == "":

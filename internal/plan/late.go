@@ -135,7 +135,7 @@ func isCollection(r *reference.Ref) bool {
 	return len(r.Path) == 3 && r.Path[0].Name == "tasks" && r.Path[2].Name == "outputs" && r.IsPlain()
 }
 
-// fitsVariable reports a value that no command can get, or that is no number where a shell takes it for a part of an
+// fitsVariable reports a value that no command can get, or that is not a number where a shell reads it as a part of an
 // expression: some shells execute names and indices in it.
 func fitsVariable(r *reference.Ref, value string, number bool) error {
 	switch {
@@ -186,7 +186,7 @@ func (d *decoder) checkLate(r *reference.Ref, path string) error {
 }
 
 // checkOutput returns the mistake of a task's reference to an output; nil: none. kind is the type that the value must
-// have; "": one that has a text.
+// have; "" means any type with a text form.
 func (d *decoder) checkOutput(r *reference.Ref, task int, kind string) error {
 	if len(r.Path) < 3 || r.Path[1].IsIndex || r.Path[2].Name != "output" && r.Path[2].Name != "outputs" {
 		return errors.New("write ${tasks.ID.output}, or outputs for a group, and a path behind it")
@@ -229,8 +229,8 @@ func taskOf(path string) int {
 	return i
 }
 
-// kindOf returns the type of the value at a reference by an output's schema; "": unknown. The error says why there can
-// be none.
+// kindOf returns the type of the value at a reference by an output's schema; "": unknown. The error says why a value
+// cannot exist.
 func kindOf(r *reference.Ref, text json.RawMessage) (string, error) {
 	v, err := decodeJSON(text)
 	if err != nil {

@@ -218,7 +218,7 @@ func (f *foreach) listOf(values map[string]any) (items []json.RawMessage, err er
 }
 
 // WithItems returns the plan with the tasks of a list that comes with the run, after its own. Tasks that wait for the
-// group wait for them, and have other keys. It does not change p. The error names the item that can be no task.
+// group wait for them, and have other keys. It does not change p. The error names the item that cannot become a task.
 func (p *Plan) WithItems(group string, items []json.RawMessage) (*Plan, error) {
 	at := slices.IndexFunc(p.Groups, func(g Group) bool { return g.ID == group })
 	task := -1

@@ -409,7 +409,7 @@ func (c *Check) Environ() []string {
 type shellText struct {
 	text    string
 	numbers map[string]bool // its variables; true: a shell takes it for a part of an expression
-	err     error           // the command is no shell text
+	err     error           // the command is not shell text
 }
 
 // fits reports a value that the command cannot get.

@@ -12,7 +12,7 @@ import (
 // This file finds agents that make the same calls again and again.
 
 const (
-	// waits is the duration from which on a call may wait on purpose, so that the calls before it are no loop.
+	// waits is the duration from which on a call may wait on purpose. The calls before such a call are not a loop.
 	waits = 5 * time.Second
 	// maxCycle is the longest cycle of calls that counts as a loop, cycles the number of its rounds.
 	maxCycle = 8

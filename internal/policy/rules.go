@@ -257,7 +257,7 @@ func (p *Pattern) matchesWords(words []string) bool {
 }
 
 // allows reports whether a permission rule names a simple command, in its own words or as the shell reads them. A rule
-// for the whole tool names none.
+// for the whole tool names no command.
 func allows(rule string, words []string) bool {
 	text, command := ruleText(rule), strings.Join(words, " ")
 	if fits(text, command) || !strings.ContainsAny(text, `"'\`) {

@@ -92,8 +92,8 @@ func parseStat(pid int, b []byte) (stat, bool) {
 	return s, err == nil
 }
 
-// readMarks reads the marks in the environment with which a process was started. read is false if that is empty, and
-// the process is none that will never have one.
+// readMarks reads the marks in the environment with which a process was started. read is false if the environment is
+// empty but the process may still get one.
 func readMarks(st stat) (run, attempt string, read bool) {
 	if st.memoryless {
 		return "", "", true

@@ -66,8 +66,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// Of a call that several patterns match, each pattern must be allowed. An answer counts for the whole call, and later
-// for its own pattern only.
+// Each pattern that matches a call must be allowed. An answer counts for the whole call, and later for its pattern.
 func TestSeveralPatterns(t *testing.T) {
 	t.Parallel()
 	both := push
@@ -92,7 +91,7 @@ func TestSeveralPatterns(t *testing.T) {
 	}
 }
 
-// Where no person is, a call is denied at once; a pattern of the user's own settings needs none.
+// If no person is there, a call is denied at once. A pattern of the user's own settings needs no person.
 func TestUnattended(t *testing.T) {
 	t.Parallel()
 	dir := question.Dir(t.TempDir())
@@ -159,8 +158,8 @@ func TestAnsweredElsewhere(t *testing.T) {
 	}
 }
 
-// Of answers at the same time one counts, and a reader sees it whole or not at all. Half an answer, which a full disk
-// or the end of its writer left, is none.
+// One of several answers at the same time counts, and a reader sees it whole or not at all. Half an answer, which a
+// full disk or the end of its writer left, does not count.
 func TestAnswersAreWhole(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

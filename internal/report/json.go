@@ -121,7 +121,7 @@ func (r *Summary) JSON() ([]byte, error) {
 // jsonChunk is the size from which WriteJSON writes, in bytes.
 const jsonChunk = 64 << 10
 
-// WriteJSON writes what JSON returns. In the place of its tasks, the last field, it writes one task after the other.
+// WriteJSON writes the text that JSON returns. It writes the last field, the tasks, one task after the other.
 func (r *Summary) WriteJSON(w io.Writer) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -133,7 +133,7 @@ func TestRunsWithoutARecord(t *testing.T) {
 	}
 }
 
-// Of a journal without its start, the remaining runs are listed.
+// If the start of a journal is missing, its remaining runs are listed.
 func TestRunsOfEverySuffix(t *testing.T) {
 	t.Parallel()
 	all := journals(t)

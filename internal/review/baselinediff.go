@@ -27,8 +27,8 @@ type baseline struct {
 	whole bool              // env selects the state of the directory before the run
 }
 
-// baselineOf returns the state of the project before the run, with the user's uncommitted changes, which are no work of
-// tasks. Without a checkpoint it is the commit that the run began on. If err is nil, the caller must call done.
+// baselineOf returns the state of the project before the run, with the user's uncommitted changes, which are not work
+// of tasks, or the commit that the run began on without a checkpoint. If err is nil, the caller must call done.
 func (h *Coordinator) baselineOf(ctx context.Context, dir string) (b baseline, done func(), err error) {
 	b.dir = dir
 	if h.opts.Checkpoints == nil {
@@ -77,8 +77,8 @@ func (s baseline) diffArgs(how, args []string) []string {
 }
 
 // describeFiles returns the diff of the declared files, and the full text of those that git does not
-// know. It is for people and experts to read, and cannot be applied. With an error it returns the
-// part that it could read.
+// know. It is for people and experts to read, and cannot be applied. If it returns an error, it
+// also returns the part that it could read.
 func (s baseline) describeFiles(ctx context.Context, files []string) (string, error) {
 	if len(files) == 0 {
 		return "", nil

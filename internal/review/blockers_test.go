@@ -8,7 +8,7 @@ import (
 	"wavex/internal/testrepo"
 )
 
-// A blocker is asked about again when a file that it names has other bytes; if it names none, when any has.
+// A blocker is asked about again when a file that it names changes. If it names no file, any changed file counts.
 func TestReopenedBlockers(t *testing.T) {
 	t.Parallel()
 	files := []string{"a.go", "b.go"}

@@ -235,7 +235,7 @@ func (a cachedAnswers) Ask(ctx context.Context, q runner.Question) runner.Answer
 }
 
 // workDiff returns the changes of the run, or of one wave, and the changed files. Without git it
-// returns the files themselves. With an error it returns the part that it could read.
+// returns the files themselves. If it returns an error, it also returns the part that it could read.
 func (h *Coordinator) workDiff(ctx context.Context, wave int,
 	files []string) (text string, changed []string, err error) {
 	if h.opts.Workspace.Mode() == event.Isolated {
@@ -269,7 +269,7 @@ func (h *Coordinator) workDiff(ctx context.Context, wave int,
 	return text, changed, err
 }
 
-// withoutOutputs returns the files that are no outputs of the run. An agent may have edited one.
+// withoutOutputs returns the files that are not outputs of the run. An agent may have edited an output.
 func (h *Coordinator) withoutOutputs(files []string) []string {
 	own := h.opts.Config.OwnFiles()
 	return slices.DeleteFunc(files, func(f string) bool { return slices.Contains(own, f) })

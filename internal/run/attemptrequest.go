@@ -169,7 +169,7 @@ func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted)
 	if !t.Last.Outcome.Stuck() {
 		return b
 	}
-	// Of the attempts that end without a fault of the task, only an interrupted one is continued.
+	// Only an interrupted attempt is continued, not other attempts that end without a fault of the task.
 	b.Interrupts = e.Resume && e.Why == "again"
 	b.Previous = &prompt.Previous{Error: t.Last.Reason, Attempt: max(1, e.Try-1), Of: s.Retries(i)}
 	if t.Last.Detail != "" {

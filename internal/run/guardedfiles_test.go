@@ -33,7 +33,7 @@ func TestGuardedFiles(t *testing.T) {
 	}
 }
 
-// Files that a task declares which may run meanwhile in the same directory are no surplus of another.
+// The declared files of a task do not count as surplus of a task that may run at the same time in the directory.
 func TestBusyFiles(t *testing.T) {
 	t.Parallel()
 	p := testrepo.Plan(t, t.TempDir(), `{"tasks":[

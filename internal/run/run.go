@@ -124,7 +124,7 @@ func (r *Session) await(ctx context.Context, c Console, l *scheduler.Loop, seal 
 		return Result{End: out.end, State: r.state}, out.err
 	case code := <-c.Abort:
 		// The third signal: the user wants to leave at once. The journal is valid as it is, and a
-		// resume settles the open attempts: one that the sweep ends is no failure.
+		// resume settles the open attempts: an attempt that the sweep ends has not failed.
 		interrupt(scheduler.ErrInterrupted)
 		_, err := proc.Sweep(context.WithoutCancel(ctx), r.config.Run)
 		if err != nil && !errors.Is(err, proc.ErrUnsupported) {

@@ -131,7 +131,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Of returns the last run of a task list, and none for a file.
+// Of returns the last run of a task list, and no run for a file.
 func TestRunOfList(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -30,7 +30,7 @@ func Read(dir loop.Dir) ([]event.Event, error) {
 	return decode(records, 0)
 }
 
-// decode decodes the records of a journal after the first so many. With an error it returns the
+// decode decodes the records of a journal, without the first after ones. If it returns an error, it also returns the
 // events before the bad record. It does not read on after a missing record, since later ones depend
 // on it.
 func decode(records [][]byte, after int) ([]event.Event, error) {

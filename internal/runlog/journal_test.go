@@ -19,7 +19,7 @@ import (
 	"wavex/internal/usererr"
 )
 
-// Of many concurrent writers one succeeds, and no record is lost.
+// One of many concurrent writers succeeds, and no record is lost.
 func TestOnlyOneWriter(t *testing.T) {
 	t.Parallel()
 	folder := loop.In(t.TempDir())

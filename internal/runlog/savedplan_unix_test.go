@@ -11,7 +11,7 @@ import (
 	"wavex/internal/testrepo"
 )
 
-// A named pipe in the place of an outline is no outline, and does not block.
+// A named pipe in the place of an outline is not read as one, and does not block.
 func TestPipeInPlaceOfTheSavedPlan(t *testing.T) {
 	t.Parallel()
 	folder := loop.Dir(t.TempDir())

@@ -150,8 +150,8 @@ func (p place) create(name string, perm fs.FileMode) (*os.File, error) {
 	return p.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|nonBlocking|noFollow, perm)
 }
 
-// Replace writes a file whole or not at all, for the only writer of path. With durable it survives a
-// failure of the machine. (renameio does not support Windows.)
+// Replace writes a file whole or not at all, for the only writer of path. If durable is true, it survives
+// a failure of the machine. (renameio does not support Windows.)
 func Replace(path string, text []byte, perm fs.FileMode, durable bool) error {
 	p, err := find(path, 0)
 	if err != nil {

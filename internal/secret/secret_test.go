@@ -358,7 +358,7 @@ func FuzzBytes(f *testing.F) {
 	})
 }
 
-// A path that begins with a folder of this machine is no secret, also if it looks like a key that begins with a slash.
+// A path that begins with a folder of this machine is not a secret, even if it looks like a key with a slash.
 func TestPathThatLooksLikeAKey(t *testing.T) {
 	t.Parallel()
 	top, _, _ := strings.Cut(filepath.ToSlash(t.TempDir())[1:], "/")

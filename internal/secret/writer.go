@@ -11,8 +11,8 @@ const (
 	overlap    = 8 << 10  // of it that is kept back: longer than any secret except a key file
 )
 
-// writer passes on whole lines as soon as they end. Of a line without end it holds back a
-// possible start of a secret.
+// writer passes on whole lines as soon as they end. It holds back a possible start of a secret in an
+// unfinished line.
 type writer struct {
 	r       *Redactor
 	w       io.Writer

@@ -8,8 +8,7 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// screen holds the view's lines at the bottom of the terminal and replaces them. One goroutine uses
-// it.
+// screen holds the view's lines at the bottom of the terminal and replaces them. One goroutine uses it.
 type screen struct {
 	w    io.Writer
 	live []string // as last drawn; the cursor stands after the last one

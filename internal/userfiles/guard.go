@@ -24,7 +24,7 @@ const (
 	maxFile   = 1 << 20  // bytes of a file that can be put back
 	maxSaved  = 32 << 20 // bytes of all of them
 	maxFolder = 500      // files of a listed folder; a larger one is not compared
-	maxNew    = 20       // new files that are removed at once; of more, none is
+	maxNew    = 20       // new files that are removed at once; if there are more, no file is
 	maxTold   = 20       // changes that are told at once
 )
 

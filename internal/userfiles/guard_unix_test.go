@@ -111,7 +111,7 @@ func TestTells(t *testing.T) {
 	}
 }
 
-// Of two runs of a user one puts files back. The other tells, but not that a file is again as it was.
+// One of two runs of a user puts files back. The other run reports changes, but not that a file is restored.
 func TestOwner(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, ".bashrc")
@@ -190,7 +190,7 @@ func TestUsersLinks(t *testing.T) {
 	h.want("second", "old\nx\n")
 }
 
-// A file is put back with its mode, in one step: at no moment is it missing. The file of a killed wavex is no obstacle.
+// A file is put back with its mode in one step, so it is never missing. A file of a killed wavex does not disturb this.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, ".ssh/config", ".ssh/.wavex-put-back")

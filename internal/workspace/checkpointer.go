@@ -138,7 +138,7 @@ func (p *Checkpointer) Schedule(s *scheduler.State, i int) {
 }
 
 // begun reports whether an attempt of the run may have changed files. An agent that was interrupted before its first
-// response changed none.
+// response did not.
 func begun(s *scheduler.State) bool {
 	for i := range s.Tasks {
 		t := &s.Tasks[i]

@@ -101,7 +101,7 @@ func body(t *testing.T, dir string) string {
 }
 
 // The pull request shows the run's status: a run that was refused is not complete, although its
-// tasks are. The body replaces a link and follows none. Without a body there is no delivery.
+// tasks are. The body replaces a link and does not follow it. Without a body there is no delivery.
 func TestPullRequest(t *testing.T) {
 	t.Parallel()
 	b := integrated(t)

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // probeLimit bounds a probe that hangs; other probes are far faster.
 const probeLimit = 2 * time.Minute
 
-// lyingTarget returns a CLI with one lie; "" is none.
+// lyingTarget returns a CLI with one lie; "" means no lie.
 func lyingTarget(t *testing.T, lie string) Target {
 	t.Helper()
 	self, err := os.Executable()

@@ -18,7 +18,7 @@ type T interface {
 	Fatal(args ...any)
 }
 
-// New reads a schema. A schema that is none ends the test.
+// New reads a schema. It ends the test if the schema is invalid.
 func New(t T, text []byte) Schema {
 	t.Helper()
 	s, err := compile(text)

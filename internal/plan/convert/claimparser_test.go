@@ -112,7 +112,7 @@ func TestClaimParser(t *testing.T) {
 	}
 }
 
-// Words that only describe a quoted text are no criterion; the description has them.
+// Words that only describe a quoted text do not make a criterion; the description has them.
 func TestDescribingWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

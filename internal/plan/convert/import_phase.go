@@ -267,7 +267,7 @@ func (r *phaseReader) heading(l markdownLine, m []string) {
 	r.importedPlan.wave(w)
 }
 
-// waveNumber returns the number of a wave; 0 if the text is no valid one.
+// waveNumber returns the number of a wave; 0 if the text is not a valid number.
 func waveNumber(s string) int {
 	n, err := strconv.ParseUint(s, 10, 32)
 	if err != nil || n > plan.MaxWave {

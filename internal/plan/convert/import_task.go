@@ -43,7 +43,7 @@ func (r *phaseReader) attributes(t *importedTask, text string, at source.Locatio
 	r.warnTag(at, "task", rest)
 }
 
-// warnTag reports the text of a tag that is no attribute.
+// warnTag reports the text in a tag that is not an attribute.
 func (r *phaseReader) warnTag(at source.Location, name, rest string) {
 	if rest != "" {
 		r.notCarried(at, "the text "+source.Quote(rest)+" in the tag <"+clipText(name, 40)+">")
@@ -184,8 +184,8 @@ var (
 
 const attributes = `((?:[^>"']|"[^"]*"|'[^']*')*?)`
 
-// eachElement calls f for each element, and returns the text around them. The text of the tag that is no attribute has
-// the name "".
+// eachElement calls f for each element, and returns the text around them. The text in the tag that is not an attribute
+// has the name "".
 func eachElement(text string, of *regexp.Regexp, f func(attrs map[string]string, text string, at int)) string {
 	var around strings.Builder
 	from := 0

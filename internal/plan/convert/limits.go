@@ -23,7 +23,7 @@ const (
 )
 
 // limitOf returns the kind of limit that the words of a name stand for: max_cost, "Max Cost" and maxCost are the same.
-// A cost without a maximum is no limit: tools record the cost of a task so.
+// A cost without a maximum is not a limit, because tools record the cost of a task this way.
 func limitOf(name string) limit {
 	words := nameWords(name)
 	has := func(parts ...string) bool {

@@ -32,7 +32,7 @@ type stepList struct {
 	more int // steps that are left out
 }
 
-// add adds the step of the stream's next entry. The prompt, thinking and the end are no steps.
+// add adds the step of the stream's next entry. The prompt, thinking and the end are not steps.
 func (l *stepList) add(e transcript.Entry) {
 	s := Step{Kind: e.Kind, Failed: e.Failed, Inner: e.Subagent}
 	switch e.Kind {

@@ -8,8 +8,8 @@ import (
 
 // This file compares the output for a story with files.
 
-// Golden compares got with testdata/name of the tested package. With update it writes the file
-// instead.
+// Golden compares got with testdata/name of the tested package. If update is true, it writes the
+// file instead.
 func Golden(t testing.TB, name, got string, update bool) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
