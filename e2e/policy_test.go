@@ -289,8 +289,7 @@ func TestBadAnswers(t *testing.T) {
 	})
 }
 
-// A line that is no JSON ends the CLI without a result, and so does the end of stdin, with one. The call that waits for
-// an answer does not run.
+// A line that is not JSON ends the CLI without a result; the end of stdin ends it with one. A waiting call never runs.
 func TestEndsWhileAsked(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *cliProcess){

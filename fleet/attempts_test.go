@@ -418,7 +418,7 @@ func TestUnreadableResult(t *testing.T) {
 	}
 }
 
-// With a key, a pushed result counts only if a worker has sealed it for this attempt.
+// If the run has a key, a pushed result counts only if a worker has sealed it for this attempt.
 func TestForgedResult(t *testing.T) {
 	t.Parallel()
 	agent := works()

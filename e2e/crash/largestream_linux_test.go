@@ -137,7 +137,7 @@ func TestBulkyStreams(t *testing.T) {
 	}
 }
 
-// Of a command task and of a check that print 200 MB, wavex keeps the beginning and the error at the end.
+// wavex keeps the beginning and the error at the end of the output of a command task or a check that prints 200 MB.
 func TestBulkyCommands(t *testing.T) {
 	t.Parallel()
 	const bulk = `"echo FIRST; yes 0123456789abcdef | head -c 200000000; echo LAST >&2; exit 3"`

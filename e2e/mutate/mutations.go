@@ -198,7 +198,7 @@ func (s *source) visitExpr(n ast.Expr) bool {
 	return true
 }
 
-// block notes the statements of a block. The clauses of a switch are none.
+// block notes the statements of a block. It skips the clauses of a switch, which are not statements.
 func (s *source) block(list []ast.Stmt) {
 	for _, stmt := range list {
 		switch stmt.(type) {

@@ -66,8 +66,8 @@ func main() {
 	}
 }
 
-// suite runs the tests but those that skip matches, and reports whether all of them passed. With whole it runs none and
-// returns false if a tool is missing.
+// suite runs the tests that skip does not match, and reports whether all of them passed. If whole is true and a tool is
+// missing, it runs no test and returns false.
 func suite(ctx context.Context, out io.Writer, whole bool, skip string) (bool, error) {
 	const format = "{{.ImportPath}} {{join .Imports \" \"}}"
 	listed, err := exec.CommandContext(ctx, "go", "list", "-f", format, "./...").Output()

@@ -78,7 +78,7 @@ var rights = []string{
 // project makes a directory with the file prot/f and returns it, and a function that says what prot holds.
 func project(t *testing.T) (dir string, holds func() string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "wall") // the name of a subtest is no name for a shell
+	dir, err := os.MkdirTemp("", "wall") // a shell cannot use the name of a subtest
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
 	for name, text := range map[string]string{"prot/f": "old\n", "src/a": "other\n"} {

@@ -3,7 +3,7 @@
 //
 // # Names
 //
-// The refs of a run on the remote are below these names, which are no branches:
+// The refs of a run on the remote are below these names, which are not branches:
 //
 //	refs/wavex/RUN.base/COMMIT   a commit on which attempts begin, or one with files that they begin with
 //	refs/wavex/RUN.away/TASK/N   the work of attempt N, done or not

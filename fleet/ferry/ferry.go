@@ -111,7 +111,7 @@ func (f *Ferry) Fetch(ctx context.Context, names ...string) error {
 		if err == nil || try == fetchTries {
 			return err
 		}
-		// While another git makes a worktree of the repository, that one's HEAD is no commit, and git refuses to fetch.
+		// git refuses to fetch while another git makes a worktree of the repository, whose HEAD is not a commit yet.
 		there, findErr := f.Find(ctx, names...)
 		if findErr != nil || len(there) < len(names) || async.Sleep(ctx, fetchPause) != nil {
 			return err

@@ -8,8 +8,8 @@ import (
 
 // This file decides for which git remotes a worker works.
 
-// CheckPrefix returns an error if prefix is no prefix of git remotes with a host, as in https://HOST/TEAM/ or
-// git@HOST:TEAM/, and no absolute path. Its text completes a sentence that begins with the name of a flag.
+// CheckPrefix returns an error unless prefix is an absolute path or a prefix of git remotes with a host, as in
+// https://HOST/TEAM/ or git@HOST:TEAM/. The error completes a sentence that begins with the name of a flag.
 func CheckPrefix(prefix string) error {
 	host := ""
 	if scheme, rest, is := strings.Cut(prefix, "://"); is {

@@ -137,7 +137,7 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// A request that is no message, or is about another attempt, is broken, and nothing is started.
+// A request that is not a message, or is about another attempt, is broken, and nothing is started.
 func TestUnreadableRequest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

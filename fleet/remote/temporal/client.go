@@ -42,8 +42,8 @@ type Client struct {
 
 var _ remote.Engine = (*Client)(nil)
 
-// Dial connects to a server, within ctx. It does not try again. A server without the namespace is no error here, but in
-// Check and Serve.
+// Dial connects to a server, within ctx. It does not try again. It does not check that the server has the namespace;
+// Check and Serve do.
 func Dial(ctx context.Context, o Options) (*Client, error) {
 	data := converter.GetDefaultDataConverter()
 	if o.Key != nil {

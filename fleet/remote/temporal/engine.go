@@ -99,7 +99,7 @@ func (c *Client) Progress(ctx context.Context, id string) (message []byte, err e
 	return message, err
 }
 
-// Cancel asks the worker of an attempt to stop it. An attempt that has ended or is unknown is no error.
+// Cancel asks the worker of an attempt to stop it. It returns nil if the attempt has ended or is unknown.
 func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 	err := c.handle(id).Cancel(ctx, client.CancelActivityOptions{Reason: reason})
 	if isNotFound(err) {

@@ -36,8 +36,8 @@ func NewKey(secret []byte) (*Key, error) {
 	return &Key{aead, hex.EncodeToString(sum[:8])}, nil
 }
 
-// Queue returns the name of the queue for attempts of this protocol and key. With a worker it is the queue of that
-// worker alone. The name does not tell the key.
+// Queue returns the name of the queue for attempts of this protocol and key. If worker is not "", it is the queue of
+// that worker alone. The name does not tell the key.
 func (k *Key) Queue(worker string) string {
 	name := "open"
 	if k != nil {

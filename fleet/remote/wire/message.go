@@ -73,7 +73,7 @@ func (m *Message) Encode() ([]byte, error) {
 	return data, err
 }
 
-// Parse reads a message of a kind about an attempt. An error says that it is no such message.
+// Parse reads a message of a kind about an attempt. It returns an error if data is not such a message.
 func Parse(kind Kind, id string, data []byte) (Message, error) {
 	var m Message
 	if len(data) > MaxMessage {
