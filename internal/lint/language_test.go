@@ -12,10 +12,12 @@ var whatClause = regexp.MustCompile(`(?i)\bwhat\s+(?:is|was|it|are|were|the|a|an
 
 // person matches an indefinite person as a subject or object. The first alternative found 34 per 1000 comment
 // lines before this lint existed. The others find "who" without a noun before it: at the start of a sentence, and after
-// a preposition or a form of "be". A "who" after its noun, as in "the caller who asked", is not matched.
+// a preposition or a form of "be". A "who" after its noun, as in "the caller who asked", is not matched. The last one
+// finds a noun that "is none", as in "if the run is none", but not "there is none" or "is none of them".
 var person = regexp.MustCompile(`(?i:\b(?:nobody|somebody|anybody|whoever)\b)` +
 	`|(?:^|[.:;]\s+)[Ww]ho\b` +
-	`|\b(?:of|to|for|by|with|from|before|after|at|on|as|than|against|is|are|was|were|be)\s+who\b`)
+	`|\b(?:of|to|for|by|with|from|before|after|at|on|as|than|against|is|are|was|were|be)\s+who\b` +
+	`|(?i:(?:[^e\s]|[^r]e|[^e]re)\s+(?:is|are|was|were)\s+none(?:[.,;:)]|$|\s+(?:that|which)\b))`)
 
 // quoted matches text that the author quotes rather than says.
 var quoted = regexp.MustCompile("`[^`\n]*`|\"[^\"\n]*\"")

@@ -4,7 +4,7 @@
 // TestSource counts these faults in each directory, except in generated files and under testdata:
 //
 //   - "what": prose lines with a clause such as "what is", see [language]
-//   - "nobody": prose lines with an indefinite person such as "nobody", or "who" without a noun before it
+//   - "nobody": prose lines with a person such as "nobody", "who" without a noun before it, or a noun that "is none"
 //   - "long": Go lines over 120 columns; lines of documentation over 100 columns, outside tables and code
 //   - "tuples": production statements that assign more than three variables at once
 //
@@ -87,7 +87,7 @@ func (c column) String() string {
 func (c column) fix() string {
 	return [...]string{
 		what:   `name the thing instead of a clause with "what": "the remaining checks", "the deadline has passed"`,
-		nobody: `name the actor: the caller, the user, a reviewer, another process; or use the passive voice`,
+		nobody: `name the actor: the caller, a reviewer, another process; or the thing that "is none"; or use the passive`,
 		long:   fmt.Sprintf("wrap Go at %d columns (a tab is one) and documentation at %d", maxGoLine, maxDocLine),
 		tuples: "assign one variable per statement, or make a struct",
 	}[c]

@@ -28,6 +28,7 @@ func TestReadGo(t *testing.T) {
 			"4 what, 6 nobody", 3},
 		{"block comment", "a.go", "package a\n\n/* one\n\nwhat is three */\n", "5 what", 2},
 		{"apart", "a.go", "package a\n\n// it is what\n\n// is it\n", "", 2},
+		{"none", "a.go", "package a\n\n// There is none. If it is\n// none, or is none of us.\n", "3 nobody", 2},
 		{"in a string", "a.go", "package a\n\nconst s = `// what is` + \"// nobody\"\n", "", 0},
 		{"wide", "a.go", "package a\n\n// " + wide[:117] + "\n// " + wide[:118] + "\n", "4 long", 2},
 		{"tabs are one column", "a.go", "package a\n\nfunc f() {\n\t// " + wide[:116] + "\n}\n", "", 1},
