@@ -42,7 +42,7 @@ func newDoctor(std Stdio) *cobra.Command {
 	runFlags(ofRun, o.run)
 	c := &cobra.Command{
 		Use:   "doctor [PLAN]",
-		Short: "Look whether a run could start here, and what is missing",
+		Short: "Check whether a run can start here, and what is missing",
 		Long: `doctor looks at what a run needs: the claude CLI and its version, how it is
 logged in (which variables and files there are, never what is in them), whether
 permissions may be bypassed, git, disk, memory, the run lock, and the plan
@@ -296,7 +296,7 @@ func (r doctorReport) text() string {
 	b.WriteString(statementTable(r.Statements))
 	switch {
 	case failed > 0:
-		fmt.Fprintf(&b, "\n%s must be put right before a run\n", report.Plural(failed, "thing", "things"))
+		fmt.Fprintf(&b, "\n%s must be fixed before a run\n", report.Plural(failed, "problem", "problems"))
 	case warned > 0:
 		fmt.Fprintf(&b, "\na run can start; %s\n", report.Plural(warned, "warning", "warnings"))
 	default:

@@ -82,7 +82,7 @@ func newHelp() *cobra.Command {
 	var all bool
 	help := &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Tell more about a command",
+		Short: "Explain a command",
 		Long: "help tells what a command does, its flags and its exit codes.\n\n" +
 			"Exit status: 0 told, 2 there is no such command.",
 		Example: "  wavex help run",

@@ -26,7 +26,7 @@ nothing.
 
 wavex plan "WHAT YOU WANT" lets a model make a plan instead.
 
-Exit status: 0 written, 2 there is a plan already, or the name is of JSON.`,
+Exit status: 0 written, 2 the file exists already, or its name ends in .json.`,
 		Example: "  wavex new\n  wavex new docs.yaml",
 		Args:    optionalArg("a plan file to write"),
 		RunE:    func(_ *cobra.Command, args []string) error { return runNew(strings.Join(args, ""), std) },
@@ -41,18 +41,18 @@ budget: {usd: 5}   # a run pauses before it spends more
 tasks:
   - id: T-001
     subject: "Write a greeting"
-    description: ""   # what the agent must know beside the subject
-    files: ["greeting.txt"]   # that the task writes
+    description: ""   # what else the agent must know
+    files: ["greeting.txt"]   # the files that the task writes
     verify: ["grep -q Hello greeting.txt"]   # done when these commands succeed
   - id: T-002
     subject: "Write the names of those who are greeted"
     blockedBy: []
-    files: ["names.txt"]   # that the task writes
+    files: ["names.txt"]   # the files that the task writes
     verify: ["test -s names.txt"]   # done when these commands succeed
   - id: T-003
     subject: "Put both together"
     blockedBy: [T-001, T-002]   # starts when these are done
-    files: ["page.txt"]   # that the task writes
+    files: ["page.txt"]   # the files that the task writes
     verify: ["grep -q Hello page.txt"]   # done when these commands succeed
 `
 

@@ -87,7 +87,7 @@ func (q *requestCommand) stageError(err error, signalled int) error {
 	case errors.As(err, &call):
 		return q.callError(call, again, spent)
 	case errors.As(err, &shape):
-		return usererr.Blocked(fmt.Errorf("%w; put it right or remove it, then continue with: %s", err, again))
+		return usererr.Blocked(fmt.Errorf("%w; fix it or remove it, then continue with: %s", err, again))
 	case errors.As(err, &full):
 		return &advisedError{err, continueAdvice(err) + ", then continue with: " + again}
 	case errors.Is(err, errNoAnswer):

@@ -245,7 +245,7 @@ func (b *rollback) run(ctx context.Context) error {
 	found, err := points.PlanRollback(ctx, b.target)
 	if errors.Is(err, gitwork.ErrNoCheckpoint) {
 		return usage(
-			"there is no checkpoint of %s; one is made in a git checkout before the run, if that adds at most 64 MB, and before the tasks whose reversibility is 2B or 1 and the waves of a plan that has such tasks", b.opts.target)
+			"there is no checkpoint of %s; in a git checkout, wavex makes one before the run (if it adds at most 64 MB), before each task with reversibility 2B or 1, and before the waves of a plan with such tasks", b.opts.target)
 	}
 	if err != nil {
 		return usererr.Blocked(err)

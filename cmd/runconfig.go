@@ -191,7 +191,7 @@ func (o *runOptions) checkIncrements(old *event.Config) error {
 	} {
 		text := o.flags.Lookup(limit.flag).Value.String()
 		if limit.none && o.forced(limit.flag) && strings.HasPrefix(text, "+") {
-			return usage("%s: the run has no such limit that %s could raise; name the limit itself", o.named(limit.flag), text)
+			return usage("%s: the run has no limit that %s could raise; give the limit itself", o.named(limit.flag), text)
 		}
 	}
 	return nil

@@ -54,7 +54,7 @@ func newPlan(std Stdio) *cobra.Command {
 	o := requestOptions{run: newRunOptions(std.Fleet), planOnly: true}
 	c := &cobra.Command{
 		Use:   "plan [REQUEST]",
-		Short: "Make a plan of a request, to read and change",
+		Short: "Make a plan from a request, to read and change",
 		Long: `plan goes through the stages of wavex start up to the plan, writes it, and says
 what it is expected to cost and take. A request that is too vague ends with the
 questions to answer. Nothing is run. Without a request it continues the one

@@ -51,7 +51,7 @@ func (r *invocation) resolveSharedList() error {
 			return err
 		}
 		if name = own.Name; !planfile.SamePath(own.Dir, r.plan.Path) {
-			return usage("%s: agents would not find %s; it is none of the lists in %s", setting, r.plan.Path,
+			return usage("%s: agents would not find %s; it is not among the lists in %s", setting, r.plan.Path,
 				filepath.Dir(own.Dir))
 		}
 	}

@@ -30,7 +30,7 @@ func refusePlan(ctx context.Context, p *plan.Plan, c *event.Config) error {
 		return usage("%s: workers cannot share a task list of Claude Code; run a plan file without share-task-list", p.Path)
 	}
 	if len(p.Share) > 0 {
-		return usage("%s:%d: share: workers have only files of git, and %s is none; let setup make it there", p.Path,
+		return usage("%s:%d: share: workers have only the files in git, without %s; let setup make it there", p.Path,
 			p.SharePos.Line, strings.TrimPrefix(p.Share[0], "copy:"))
 	}
 	top, err := gitwork.NewGit(ctx, dir, os.Environ()).Output(ctx, "", "rev-parse", "--show-toplevel")

@@ -77,8 +77,8 @@ func noVersionCheck(program, said string, err error, wait time.Duration) Check {
 		}
 		return failCheck(name, program+" is not there", "install it with: "+statement.Install)
 	case errors.As(err, &start):
-		return failCheck(name, fmt.Sprintf("%s is no program that this system (%s/%s) can start: %v", program, runtime.GOOS,
-			runtime.GOARCH, errors.Unwrap(start)),
+		return failCheck(name, fmt.Sprintf("this system (%s/%s) cannot start %s: %v", runtime.GOOS, runtime.GOARCH,
+			program, errors.Unwrap(start)),
 			"name the CLI with WAVEX_CLAUDE, or install it with: "+statement.Install)
 	case errors.Is(err, errNoAnswer):
 		return failCheck(name, fmt.Sprintf("%s --version gave no answer in %s", program, wait),

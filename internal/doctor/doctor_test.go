@@ -49,7 +49,7 @@ func TestCLI(t *testing.T) {
 		{"fails", self, "fail no such thing", long, Fail, "exit status 3: no such thing"},
 		{"silent", self, "hang", 300 * time.Millisecond, Fail, "no answer in 300ms"},
 		{"missing", filepath.Join(t.TempDir(), "claude"), "", long, Fail, "is not there"},
-		{"no program", empty, "", long, Fail, "is no program that this system"},
+		{"no program", empty, "", long, Fail, "cannot start"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -149,7 +149,7 @@ func (d *decoder) resolveBlockers() {
 	for _, cycle := range d.plan.Graph.Cycles() {
 		path := []step{{name: "tasks"}, {index: cycle[0], element: true}}
 		d.addDiagnostic(d.taskLocations[cycle[0]], SeverityError, CodeCycle, path,
-			"cycle: %s; each must be done before the next, so none can start: remove one of these from a blockedBy",
+			"cycle: %s; each must be done before the next, so none of them can start: remove one of these blockedBy entries",
 			d.cycleText(cycle))
 	}
 }

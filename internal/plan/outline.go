@@ -78,7 +78,7 @@ func ReadOutline(r io.Reader) (*Plan, error) {
 		return nil, fmt.Errorf("reading the outline of a plan: %w", err)
 	}
 	if h.Version != outlineVersion || h.Tasks < 1 {
-		return nil, fmt.Errorf("reading the outline of a plan: version %d with %d tasks is none", h.Version, h.Tasks)
+		return nil, fmt.Errorf("reading the outline of a plan: version %d with %d tasks is not valid", h.Version, h.Tasks)
 	}
 	declared := p.Declared
 	p.Declared = nil
@@ -111,7 +111,7 @@ func (p *Plan) addOutlineTask(t outlineTask, all int, edges *dag.Builder) error 
 		return fmt.Errorf("%q is no key", t.Key)
 	}
 	if _, ok := p.ids.add(t.ID, i); !ok || t.ID == "" {
-		return fmt.Errorf("the id %q is none, or taken", t.ID)
+		return fmt.Errorf("the id %q is invalid or taken", t.ID)
 	}
 	if t.Floor < 0 || t.Floor > MaxWave {
 		return fmt.Errorf("there is no wave %d", t.Floor)

@@ -32,7 +32,7 @@ var badBlocks = []struct{ text, path, says string }{
 	{`{"turns":0}`, "", "turns must be from 1 to 10000"},
 	{`{"turns":1.5}`, "/turns", "not a whole number"},
 	{`{"turns":10001}`, "", "turns must be from 1 to 10000"},
-	{`{"runs":"x"}`, "/runs", "a string does not fit here"},
+	{`{"runs":{}}`, "/runs", "an object does not fit here"},
 	{`{"outcome":"stal"}`, "/outcome", `unknown outcome "stal"; known are ok, fail, `},
 	{`{"usage":{"input":-1}}`, "/usage/input", "not a whole number"},
 	{`{"usage":{"in":1}}`, "/usage/in", `known are input, output,`},

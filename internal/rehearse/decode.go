@@ -71,13 +71,13 @@ func decodeReason(sem *jsonv2.SemanticError) string {
 	case inner.Err != nil:
 		return inner.Err.Error()
 	case inner.JSONKind != 0:
-		return fmt.Sprintf("a %s does not fit here", kindNames[inner.JSONKind])
+		return fmt.Sprintf("%s does not fit here", kindNames[inner.JSONKind])
 	}
 	return inner.Error()
 }
 
-var kindNames = map[jsontext.Kind]string{'{': "object", '[': "list", '"': "string", '0': "number", 'n': "null",
-	't': "boolean", 'f': "boolean"}
+var kindNames = map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "a string", '0': "a number",
+	'n': "null", 't': "a boolean", 'f': "a boolean"}
 
 // knownKeys returns the names that an object of type t may have.
 func knownKeys(t reflect.Type) []string {

@@ -218,7 +218,7 @@ func (r *Summary) nextLines() (l []string) {
 		l = append(l, "What to do: "+textfmt.Line(r.Advice))
 	}
 	if r.Resume != "" && len(r.totals.retry) > 0 {
-		l = append(l, "Failed tasks wait for an edit, or for: "+r.retryCommand())
+		l = append(l, "To try failed tasks again, edit them or run: "+r.retryCommand())
 	}
 	if next := r.Next(); r.Resume != "" {
 		l = append(l, "Continue with: "+textfmt.Line(r.Resume))

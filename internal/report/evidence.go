@@ -67,8 +67,8 @@ func Known(e event.Evidence) string {
 		return e.By + " shows it"
 	}
 	return map[event.Basis]string{
-		event.Proven:   "its checks failed before the work, and pass now",
-		event.Ran:      "its command ended with exit code 0",
+		event.Proven:   "the checks failed before the work and pass now",
+		event.Ran:      "the command ended with exit code 0",
 		event.Reviewed: "a review passed it",
 		event.Judged:   "a judge quotes what shows it",
 		event.Kept:     "it held before the work too",

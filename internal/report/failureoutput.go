@@ -44,5 +44,6 @@ func OutputLines(task, output string) []string {
 			text = append(text, "  | "+line)
 		}
 	}
-	return append(text[max(0, len(text)-maxOutputLines):], "  all of it: wavex logs "+plan.ShellQuote(textfmt.Line(task)))
+	text = text[max(0, len(text)-maxOutputLines):]
+	return append(text, "  full output: wavex logs "+plan.ShellQuote(textfmt.Line(task)))
 }

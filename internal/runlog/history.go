@@ -203,7 +203,7 @@ func NoRunError(dir loop.Dir) error {
 		}
 		if parent == filepath.Dir(parent) {
 			return usererr.Usage("there is no run in %s; start one with: wavex run PLAN, or name the plan of "+
-				"one that is elsewhere", dir)
+				"a run elsewhere", dir)
 		}
 	}
 }

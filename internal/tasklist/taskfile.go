@@ -88,7 +88,7 @@ func parse(id string, src []byte) (*Task, error) {
 	case Pending, InProgress, Completed:
 	default:
 		read.fail("status", "bad-value", fmt.Sprintf(
-			"status %s is none that Claude Code knows; write pending, in_progress or completed", source.Quote(string(t.Status))))
+			"Claude Code does not know the status %s; write pending, in_progress or completed", source.Quote(string(t.Status))))
 	}
 	if own != id {
 		read.fail("id", "bad-id", fmt.Sprintf(

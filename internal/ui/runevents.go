@@ -232,12 +232,12 @@ func criteriaStartedLines(b event.CriteriaStarted, s *scheduler.State) (lines []
 	if len(s.Assessment.Criteria) > 0 {
 		l := fmt.Sprintf("criteria: verifying %d", len(s.Assessment.Criteria))
 		if b.Judge {
-			l += ", what is in prose by a judge"
+			l += ", those in prose by a judge"
 		}
 		lines = append(lines, l)
 	}
 	if n := len(b.Rechecks); n > 0 {
-		lines = append(lines, fmt.Sprintf("checks: making %d of tasks again, which later work may have broken", n))
+		lines = append(lines, fmt.Sprintf("checks: repeating %d that later work may have broken", n))
 	}
 	return lines
 }
@@ -303,7 +303,7 @@ func recheckLines(r *event.RecheckSummary) (lines []string, m mark) {
 	if r == nil {
 		return nil, markGood
 	}
-	l := fmt.Sprintf("checks: %d of %d made again still hold", r.Made-len(r.Regressions), r.Made)
+	l := fmt.Sprintf("checks: %d of %d repeated still pass", r.Made-len(r.Regressions), r.Made)
 	m = markGood
 	if r.Skipped > 0 {
 		l += fmt.Sprintf(" | %d left out: the run is stopping", r.Skipped)

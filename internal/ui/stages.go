@@ -204,7 +204,7 @@ func gateStage(g *event.GateEnded) Stage {
 	}
 	l := Stage{markBad, "gate", "refuses", ""}
 	if len(g.Reasons) > 0 {
-		l.Next = "put right: " + fitText(g.Reasons[0])
+		l.Next = "fix: " + fitText(g.Reasons[0])
 	}
 	return l
 }

@@ -153,7 +153,7 @@ func (st Status) resumeCommand() string {
 	case st.Next != "":
 		return "Continue with: " + textfmt.Line(st.Next) + "\n"
 	case st.Status == event.RunComplete:
-		return "Nothing is left to do. The whole story: wavex report --html > report.html\n"
+		return "Nothing is left to do. Full report: wavex report --html > report.html\n"
 	}
 	return ""
 }

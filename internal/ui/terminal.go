@@ -187,7 +187,7 @@ func joinRows(s *scheduler.State) []row {
 			text += "  " + fitText(l.Reason)
 		}
 		rows = append(rows, row{mark: markBad, text: text, wrap: true},
-			row{text: "  all of it: wavex logs " + fitText(id)})
+			row{text: "  full output: wavex logs " + fitText(id)})
 	}
 	return rows
 }
