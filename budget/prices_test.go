@@ -58,7 +58,7 @@ func TestListedPrices(t *testing.T) {
 		{model: "claude-fable-5-3", out: m, want: 50_000_000, guess: true},
 		{model: "claude-opus-5-5-2026", out: m, want: 20_000_000, guess: true},
 		{model: "claude-opus-5-5-latest", out: m, want: 20_000_000, guess: true},
-		// Of any other model the price is that of the dearest.
+		// Any other model has the price of the most expensive one.
 		{model: "claude-opus", out: m, want: 75_000_000, guess: true},
 		{model: "claude-opus-4a", out: m, want: 75_000_000, guess: true},
 		{model: "claude-haiku-4-5A", out: m, want: 75_000_000, guess: true},

@@ -266,7 +266,7 @@ func refuseChild() error {
 	return nil
 }
 
-// startRun starts a run in a process of its own, which the end of this one does not end, and waits until the run is
+// startRun starts a run in a process of its own, which outlives this process, and waits until the run is
 // under way.
 func startRun(ctx context.Context, c *toolCall, in runInput) error {
 	if err := errors.Join(refuseChild(), refuseOutside(in.Plan)); err != nil {

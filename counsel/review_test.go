@@ -11,8 +11,8 @@ import (
 	"wavex/runner"
 )
 
-// scriptedCaller is a Caller that chooses the answer by the first part of a question's name, or by the
-// expert if that one has an answer of its own.
+// scriptedCaller is a Caller that chooses the answer by the expert if answers has it, or else by the first
+// part of a question's name.
 type scriptedCaller struct {
 	t       *testing.T
 	answers map[string]runner.Answer

@@ -177,7 +177,7 @@ func listen(t *testing.T, names ...string) string {
 	return dir
 }
 
-// Behind a strict wall agents of both versions work, commit and go on in their sessions. They write nothing outside of
+// Agents of both versions work, commit and go on in their sessions behind a strict wall. They write nothing outside of
 // their tree; checks and command tasks have no network.
 func TestStrictWall(t *testing.T) {
 	t.Parallel()

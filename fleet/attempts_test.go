@@ -151,7 +151,7 @@ func TestSessionStays(t *testing.T) {
 	}
 }
 
-// If the worker with the session does not take the attempt, any worker makes it, once. Later sessions find that one.
+// If the worker with the session does not take the attempt, another worker makes it, once. Later sessions find it.
 func TestSessionMoves(t *testing.T) {
 	t.Parallel()
 	agent := works()

@@ -100,7 +100,7 @@ func TestClosedPaths(t *testing.T) {
 	}
 }
 
-// Behind a strict wall, a check writes the working tree that it is in, which may be a copy, and no closed path.
+// A check behind a strict wall can write its own working tree, which may be a copy, but no closed path.
 func TestCheckWrapper(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()

@@ -616,8 +616,8 @@ func flatten(name string, v any, out *[]string) {
 	}
 }
 
-// mustStartAfresh fails unless a run has the same state after another run of its journal, which is the same run, as
-// alone. Only durations and costs are learned from that one.
+// mustStartAfresh fails unless a run has the same state after an equal run in its journal as alone. A run learns only
+// durations and costs from an earlier run.
 func mustStartAfresh(t *testing.T, text string, events []event.Event) {
 	t.Helper()
 	var states []map[string]any

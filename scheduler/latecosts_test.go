@@ -366,8 +366,8 @@ func TestLearnCorrectedCosts(t *testing.T) {
 	}
 }
 
-// A correction goes to the ledgers that paid for the attempt. Before its list is there, the group of an attempt is
-// known by the id of its task, which may have a bracket of its own.
+// A correction goes to the ledgers that paid for the attempt. The id of its task tells the group until the list is
+// there. The id may have a bracket of its own.
 func TestLateCostInAGroup(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"g", "a[b"} {

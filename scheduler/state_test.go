@@ -468,7 +468,7 @@ func TestSmallFactsOfATask(t *testing.T) {
 	}
 }
 
-// Of the tasks that may have broken a check at most 20 are listed.
+// At most 20 tasks are listed that may have broken a check.
 func TestSuspects(t *testing.T) {
 	t.Parallel()
 	var tasks []string
@@ -732,8 +732,8 @@ func TestEndsOfOpenWork(t *testing.T) {
 	}
 }
 
-// Of the tasks with a failed check the one that changed files last is the culprit, once. A check that was not made
-// shows nothing about any task.
+// The culprit is the task with a failed check that changed files last. A check that was not made shows nothing about
+// any task.
 func TestCheckedTogether(t *testing.T) {
 	t.Parallel()
 	s := NewState(mustPlan(t, planText(task("A"), task("B"), task("C"))))

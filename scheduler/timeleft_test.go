@@ -23,7 +23,7 @@ func TestTimeLeft(t *testing.T) {
 		parallel int
 		only     string
 		begun    string // tasks whose attempts have begun
-		done     string // those of them whose attempts have succeeded
+		done     string // tasks whose attempts have succeeded
 		want     time.Duration
 	}{
 		{event.Waves, 4, "", "", "", 110 * time.Second}, // 20 and 40 and 50

@@ -103,8 +103,8 @@ func TestUpToDate(t *testing.T) {
 	}
 }
 
-// A task that runs again while a dependent of it is up to date holds back what follows that one, also when it
-// fails for good.
+// A task may run again while its dependent is up to date. It then holds back the tasks after the dependent, also when
+// it fails for good.
 func TestUpToDateHoldsDependentsBack(t *testing.T) {
 	t.Parallel()
 	for _, schedule := range []event.Schedule{event.Waves, event.Eager} {

@@ -10,8 +10,8 @@ import (
 // This file finds the tasks that used outputs of work that is done again. The record lists them, so a replay does not
 // depend on how a later plan or a later version of this code finds them.
 
-// usersOf returns the tasks that used outputs of the tasks and groups in used, which will have others, and those that
-// used the outputs of the former. It considers the tasks that stand, and adds to used.
+// usersOf returns the tasks that used outputs of the tasks and groups in used, which will have new outputs, directly or
+// through other tasks. It considers the tasks that stand, and adds to used.
 func (s *State) usersOf(used map[string]bool, stands func(i int) bool) []string {
 	users := []string{}
 	for again := len(used) > 0; again; {

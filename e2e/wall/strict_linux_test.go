@@ -9,8 +9,8 @@ import (
 	"wavex/runner"
 )
 
-// Behind a strict wall a program writes its tree and its caches only, has a directory for temporary files of its own,
-// and without a network none but its own loopback. Each case works without the wall.
+// A program behind a strict wall can write only its tree, its caches and its own directory for temporary files. Without
+// a network it has only its own loopback. Each case works without the wall.
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	outside, err := os.MkdirTemp("/var/tmp", "outside")

@@ -156,8 +156,8 @@ func TestWaysToAFile(t *testing.T) {
 	}
 }
 
-// Rights of the machine do not help: each wall takes them. These tests are not parallel: for root a process behind
-// another wall is a way to paths that this one alone closes.
+// Rights of the machine do not help: each wall takes them. These tests are not parallel: root could reach a
+// path that only this wall closes through a process behind another wall.
 func TestRights(t *testing.T) {
 	for _, command := range rights {
 		t.Run(command, func(t *testing.T) {

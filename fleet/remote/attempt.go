@@ -43,7 +43,7 @@ func (a *attempt) atCap(res runner.Result) runner.Result {
 }
 
 // runLimit bounds the time of an attempt with its checks. The worker itself keeps the limits of the plan, so the engine
-// needs this one only for a worker that does not.
+// needs runLimit only for a worker that does not.
 func runLimit(req *runner.Request) time.Duration {
 	limit := cmp.Or(req.Settings.Timeout, plan.DefaultTimeout) + 10*time.Minute
 	for _, c := range req.Checks {

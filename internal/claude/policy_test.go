@@ -346,7 +346,7 @@ func TestFailedUnasked(t *testing.T) {
 	}
 }
 
-// Of two violations the first is the reason. A turn is told of it once.
+// The first of two violations is the reason. The turn hears of it once.
 func TestFirstViolationCounts(t *testing.T) {
 	t.Parallel()
 	var gaveUp []string

@@ -191,7 +191,7 @@ func TestRulesAbove(t *testing.T) {
 	}
 }
 
-// Below a symbolic link the files are those of the directory that it names, and a copy is never the directory itself.
+// The tree of a symbolic link has the files of the directory that it names. A copy is never the directory itself.
 func TestLinkedRoot(t *testing.T) {
 	t.Parallel()
 	dir, l, s := project(t, false, testrepo.Files{"a": "1"}), &filetree.Lister{}, store(t)

@@ -180,7 +180,7 @@ func TestHooksInOtherRepositories(t *testing.T) {
 	}
 }
 
-// An agent that names another repository in the files of a worktree makes no hook of that one run.
+// An agent may name another repository in the files of a worktree. Hooks of that repository do not run.
 func TestCommonDirOfAWorktree(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})

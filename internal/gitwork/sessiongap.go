@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// This file distinguishes the run's own changes from those that people make between the sessions of
-// a run, so that a later rollback does not undo the latter.
+// This file distinguishes the run's own changes from changes that people make between the sessions of
+// a run, so that a later rollback does not undo the changes of people.
 
 // StartSession is called when a session begins. It keeps two commits: the checkout at the end of the
 // previous session and the checkout now. It keeps nothing for the first session, and nothing if the

@@ -19,8 +19,8 @@ import (
 func (l *Log) Restored() int { return l.restored }
 
 // ensureIntact checks that the path names the open file and that no other process has written to it, and
-// restores it if possible. It returns an error if it cannot. In a project that was moved, the file at its place there
-// counts, so that nothing is created at the old path.
+// restores it if possible. It returns an error if it cannot. If the project was moved, it checks the file at the new
+// place, so that nothing is created at the old path.
 func (l *Log) ensureIntact() error {
 	if err := safefile.CheckPath(filepath.Dir(l.path)); errors.Is(err, safefile.ErrLink) {
 		return err

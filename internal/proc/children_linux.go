@@ -166,7 +166,7 @@ const (
 // ownerOf attributes an orphan, by these rules in order:
 //
 //   - Its group or its session is that of a process we started: it belongs to that process.
-//   - Its mark, or that of the live process with its limit, is that of another live process: it belongs to that one. It
+//   - Its mark, or that of the live process with its limit, is that of another live process: it belongs there. It
 //     is the swept process's mark, or a mark of the same run that no live process has: mine.
 //   - It has neither. Then every process started before it may be its ancestor. If the
 //     swept process is the only live one of these, it is mine. Otherwise its owner cannot

@@ -157,7 +157,7 @@ func (s tamperDetector) takeSnapshot(base string) loopSnapshot {
 	return now
 }
 
-// isVolatile reports whether wavex itself writes a file during an attempt, or a file that replaces such a one.
+// isVolatile reports whether wavex itself writes the file during an attempt, or writes it to replace such a file.
 func isVolatile(rel string) bool {
 	if of, next := strings.CutSuffix(rel, ".next"); next && slices.Contains(statefiles.Files(), of) {
 		return true

@@ -29,8 +29,8 @@ type workflow struct {
 	Stage     string      `json:"stage"`
 	Task      string      `json:"task"`
 	SpecScore *int        `json:"spec_score"`   // null: the request was not scored
-	FitScore  *int        `json:"fit_score"`    // null: likewise
-	Shape     *string     `json:"shape_chosen"` // null: likewise
+	FitScore  *int        `json:"fit_score"`    // null: not scored
+	Shape     *string     `json:"shape_chosen"` // null: not scored
 	Started   time.Time   `json:"started_at"`
 	Updated   time.Time   `json:"last_updated"` // time of the last event
 	Recall    []string    `json:"recall_surfaced"`

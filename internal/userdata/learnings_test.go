@@ -87,8 +87,8 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// Of equal words the newer and more frequent learning ranks higher; there are never more than
-// Top.
+// The newer and more frequent of two learnings with equal words ranks higher. There are never more
+// than Top.
 func TestRecallWeights(t *testing.T) {
 	t.Parallel()
 	var list []Learning

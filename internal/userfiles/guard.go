@@ -331,8 +331,8 @@ func (g *Guard) putBack(path string, f *file) (said string, err error) {
 	return said, dir.Remove(name)
 }
 
-// open opens a folder: one that is noted and still the same, or one below such a one, without following a link. It
-// makes missing folders if mode is not 0.
+// open opens a folder that is noted and still the same, or a folder below it, without following a link. It makes
+// missing folders if mode is not 0.
 func (g *Guard) open(path string, mode fs.FileMode) (*os.Root, error) {
 	if was, noted := g.dirs[path]; noted {
 		at, err := os.OpenRoot(path)

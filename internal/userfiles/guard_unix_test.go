@@ -295,7 +295,7 @@ func TestKept(t *testing.T) {
 	h.want("src/.loop/runs/r/outside/2-.npmrc", "2\n")
 }
 
-// Of many changes some are told by name. All are put back.
+// The report of many changes names some of them. All are put back.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -354,8 +354,8 @@ func TestNoHomeGuard(t *testing.T) {
 	}
 }
 
-// Behind a wall the listed files that exist are closed, and a change of one is the user's. New ones, which no wall can
-// close, are removed, and programs are told.
+// A wall closes the listed files that exist, so the user made any change of one. A wall cannot close new files: they
+// are removed, and programs are told.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, ".bashrc", ".claude/agents/one.md", "bin/tool")

@@ -35,7 +35,7 @@ const privateTmp = "/tmp"
 // access says how a program sees a path, and all below it.
 type access int
 
-// Of one path the first of these counts.
+// If a path has several of these, the first one counts.
 const (
 	readOnly access = iota
 	writable

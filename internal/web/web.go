@@ -238,7 +238,7 @@ func (s *Server) task(w http.ResponseWriter, arg string) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(s.redact(b)) // likewise
+	_, _ = w.Write(s.redact(b)) // a closed connection is not an error
 }
 
 // events sends the run, and again at each change, until the reader closes the connection or the
