@@ -4,7 +4,6 @@ package check
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"os"
 	"strings"
@@ -113,7 +112,7 @@ func (at Place) Violated(ctx context.Context, conditions []plan.Condition) (out 
 
 // run makes check i.
 func (at Place) run(ctx context.Context, i int, c plan.Check) Evidence {
-	e := Evidence{Check: Describe(c), Kind: KindObservation}
+	e := Evidence{Check: c.Describe(), Kind: KindObservation}
 	if c.Run != "" {
 		e.Kind = KindExecution
 	}
@@ -134,18 +133,4 @@ func (at Place) run(ctx context.Context, i int, c plan.Check) Evidence {
 	}
 	e.Duration = time.Since(began)
 	return e
-}
-
-// Describe returns a check in the form that a person writes.
-func Describe(c plan.Check) string {
-	switch {
-	case c.Run != "":
-		return c.Run
-	case c.Contains != "":
-		return fmt.Sprintf("%s contains %q", c.File, c.Contains)
-	case c.Matches != "":
-		return fmt.Sprintf("%s matches /%s/", c.File, c.Matches)
-	default:
-		return c.File + " exists"
-	}
 }

@@ -65,7 +65,7 @@ func TestChecks(t *testing.T) {
 		{check: plan.Check{File: "a.txt", Matches: `(`}, kind: check.KindObservation,
 			reason: "error parsing regexp: missing closing ): `(`"},
 	} {
-		t.Run(check.Describe(tc.check), func(t *testing.T) {
+		t.Run(tc.check.Describe(), func(t *testing.T) {
 			t.Parallel()
 			at := check.Place{Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH"), "WANT=" + dir}}
 			got, err := at.Run(t.Context(), []plan.Check{tc.check})
@@ -77,7 +77,7 @@ func TestChecks(t *testing.T) {
 				e.Output != tc.output {
 				t.Errorf("evidence = %+v; want %+v", e, tc)
 			}
-			if e.Check != check.Describe(tc.check) {
+			if e.Check != tc.check.Describe() {
 				t.Errorf("Check = %q", e.Check)
 			}
 		})
@@ -111,7 +111,7 @@ func TestReasonsAreBounded(t *testing.T) {
 		{File: "file/" + long}} {
 		got, err := check.Place{Dir: dir}.Run(t.Context(), []plan.Check{c})
 		if reason := got[0].Reason; err != nil || reason == "" || len(reason) > 300 || strings.Contains(reason, "\n") {
-			t.Errorf("%.20q: %q, %v", check.Describe(c), reason, err)
+			t.Errorf("%.20q: %q, %v", c.Describe(), reason, err)
 		}
 	}
 }
@@ -150,20 +150,6 @@ func TestLeftoverIsEnded(t *testing.T) {
 	pid := strings.TrimSpace(string(text))
 	if text, _ := os.ReadFile("/proc/" + pid + "/cmdline"); len(text) > 0 { // a zombie has none; of Linux
 		t.Errorf("%s runs on: %q", pid, text)
-	}
-}
-
-func TestDescribe(t *testing.T) {
-	t.Parallel()
-	for want, c := range map[string]plan.Check{
-		"go test ./...":        {Run: "go test ./..."},
-		"a.go exists":          {File: "a.go"},
-		`a.go contains "x\"y"`: {File: "a.go", Contains: `x"y`},
-		"a.go matches /^x$/":   {File: "a.go", Matches: "^x$"},
-	} {
-		if got := check.Describe(c); got != want {
-			t.Errorf("Describe(%+v) = %q, want %q", c, got, want)
-		}
 	}
 }
 

@@ -147,7 +147,7 @@ func TestViolated(t *testing.T) {
 	for _, c := range []plan.Check{{Run: "true"}, {Run: "exit 1"}, {Run: "test ! -e f && : > f"}, counted(1)[0],
 		{Run: "echo >> m; test $(wc -l < m) -lt 3"},
 		{File: "empty"}, {File: "link"}, {File: "none"}, {File: "empty", Contains: "x"}} {
-		list = append(list, plan.Condition{Text: check.Describe(c), Check: &c})
+		list = append(list, plan.Condition{Text: c.Describe(), Check: &c})
 	}
 	got, err := at.Violated(t.Context(), list)
 	if err != nil || strings.Join(got, ", ") != "true, echo >> m; test $(wc -l < m) -lt 3, empty exists, link exists" {

@@ -194,7 +194,7 @@ func (j *verifier) runInWorktree(ctx context.Context, _ string, at func() (*tree
 	place := j.m.Place(dir, j.m.treePathOf(t), fmt.Sprintf("wavex-wave-%d/1", j.rec.Wave), env)
 	if d.mustFail {
 		violated, err := place.Violated(ctx, []plan.Condition{{Text: "it is true", Check: &d.check}})
-		return check.Evidence{Check: "must not be: " + check.Describe(d.check), Passed: len(violated) == 0,
+		return check.Evidence{Check: "must not be: " + d.check.Describe(), Passed: len(violated) == 0,
 			Reason: strings.Join(violated, "")}, err
 	}
 	place.Once = true // runChecks runs it again, in a fresh tree

@@ -10,7 +10,6 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/loop"
-	"wavex/internal/prompt"
 	"wavex/internal/tasklist"
 	"wavex/internal/textfmt"
 )
@@ -69,10 +68,10 @@ func ReadList(ctx context.Context, in Input, name string, getenv func(string) st
 	}
 	slices.SortStableFunc(open, func(a, b *tasklist.Task) int { return taskRank(a, done) - taskRank(b, done) })
 	for i, t := range open {
-		r.Pending = append(r.Pending, prompt.Clip(maxSubject, t.Subject))
+		r.Pending = append(r.Pending, textfmt.ClipMiddle(maxSubject, t.Subject))
 		if i == 0 {
-			r.Snapshot.Current = []Task{{ID: t.ID, Subject: prompt.Clip(maxSubject, t.Subject),
-				Content: prompt.Clip(maxContent, t.Description), Status: event.Status(t.Status)}}
+			r.Snapshot.Current = []Task{{ID: t.ID, Subject: textfmt.ClipMiddle(maxSubject, t.Subject),
+				Content: textfmt.ClipMiddle(maxContent, t.Description), Status: event.Status(t.Status)}}
 		}
 	}
 	return r, nil

@@ -276,7 +276,7 @@ func TestBoundedRead(t *testing.T) {
 
 func TestSummaryOfTask(t *testing.T) {
 	t.Parallel()
-	got := taskContent(&plan.Task{Description: " ", Prompt: strings.Repeat("ü", 10_000), Command: "make"})
+	got := taskContent("make", " ", strings.Repeat("ü", 10_000))
 	if len(got) > maxContent+100 || !strings.HasSuffix(got, "Command: make") {
 		t.Errorf("%d bytes: %q", len(got), got)
 	}

@@ -13,9 +13,8 @@ import (
 	"wavex/internal/async"
 	"wavex/internal/event"
 	"wavex/internal/loop"
-	"wavex/internal/plan"
-	"wavex/internal/prompt"
 	"wavex/internal/safefile"
+	"wavex/internal/textfmt"
 	"wavex/internal/ui"
 	"wavex/scheduler"
 )
@@ -163,20 +162,19 @@ func (m *SnapshotWriter) current(s *scheduler.State) []Task {
 	out := make([]Task, len(under))
 	for n, i := range under {
 		t := &s.Plan.Tasks[i]
-		out[n] = Task{ID: prompt.Clip(maxSubject, t.ID), Subject: prompt.Clip(maxSubject, t.Subject),
+		out[n] = Task{ID: textfmt.ClipMiddle(maxSubject, t.ID), Subject: textfmt.ClipMiddle(maxSubject, t.Subject),
 			Status: s.Tasks[i].Status}
 		if n == 0 {
-			out[n].Content = taskContent(t)
+			out[n].Content = taskContent(t.Command, t.Description, t.Prompt)
 		}
 	}
 	return out
 }
 
-func taskContent(t *plan.Task) string {
-	parts := []string{t.Description, t.Prompt}
-	if t.Command != "" {
-		parts = append(parts, "Command: "+t.Command)
+func taskContent(command string, parts ...string) string {
+	if command != "" {
+		parts = append(parts, "Command: "+command)
 	}
 	parts = slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" })
-	return prompt.Clip(maxContent, strings.Join(parts, "\n\n"))
+	return textfmt.ClipMiddle(maxContent, strings.Join(parts, "\n\n"))
 }

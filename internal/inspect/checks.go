@@ -55,7 +55,7 @@ func (a *Inspection) runChecks(ctx context.Context, doc *Document) error {
 func (c *checkRound) task(ctx context.Context, t *plan.Task) error {
 	for _, one := range t.Verify {
 		if one.Once {
-			c.doc.SkippedChecks = append(c.doc.SkippedChecks, report.DisplayID(t.ID)+" "+c.Redactor.String(check.Describe(one)))
+			c.doc.SkippedChecks = append(c.doc.SkippedChecks, report.DisplayID(t.ID)+" "+c.Redactor.String(one.Describe()))
 			continue
 		}
 		if err := c.requireCheck(ctx, t.ID, "", t.WorkDir(c.workDir), "", one); err != nil {
@@ -93,7 +93,7 @@ func (c *checkRound) mustNot(ctx context.Context, one plan.Condition) error {
 	if err != nil {
 		return err
 	}
-	name := check.Describe(*one.Check)
+	name := one.Check.Describe()
 	c.doc.Checks = append(c.doc.Checks, CheckResult{Check: "must not: " + name, Passed: len(violated) == 0})
 	if len(violated) > 0 {
 		c.doc.Gaps = append(c.doc.Gaps, Gap{Type: "must_not", Check: name,

@@ -21,3 +21,17 @@ func TestCommandsOfALateList(t *testing.T) {
 		t.Errorf("the commands are\n%s, want\n%s", got, want)
 	}
 }
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]Check{
+		"go test ./...":        {Run: "go test ./..."},
+		"a.go exists":          {File: "a.go"},
+		`a.go contains "x\"y"`: {File: "a.go", Contains: `x"y`},
+		"a.go matches /^x$/":   {File: "a.go", Matches: "^x$"},
+	} {
+		if got := c.Describe(); got != want {
+			t.Errorf("Describe(%+v) = %q, want %q", c, got, want)
+		}
+	}
+}

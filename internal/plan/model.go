@@ -4,6 +4,7 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -188,6 +189,20 @@ type Check struct {
 	Once bool `json:"no_recheck,omitempty"`
 	// Env holds variables of Run, values of references, as NAME=VALUE separated by NUL.
 	Env string `json:"env,omitempty"`
+}
+
+// Describe returns a check in the form that a person writes.
+func (c Check) Describe() string {
+	switch {
+	case c.Run != "":
+		return c.Run
+	case c.Contains != "":
+		return fmt.Sprintf("%s contains %q", c.File, c.Contains)
+	case c.Matches != "":
+		return fmt.Sprintf("%s matches /%s/", c.File, c.Matches)
+	default:
+		return c.File + " exists"
+	}
 }
 
 // Condition is a criterion or a mustNot: words, and a check if possible.

@@ -17,7 +17,6 @@ import (
 	"sync"
 	"text/template"
 
-	"wavex/internal/check"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
 )
@@ -63,7 +62,7 @@ var files embed.FS
 // parsed returns the templates, parsed once, because the loop builds prompts while slots wait.
 var parsed = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"xml": escape, "describe": check.Describe, "clip": Clip, "trim": strings.TrimSpace,
+		"xml": escape, "describe": plan.Check.Describe, "clip": textfmt.ClipMiddle, "trim": strings.TrimSpace,
 		"add": func(a, b int) int { return a + b },
 	}).ParseFS(files, "templates/*.tmpl"))
 })
@@ -113,11 +112,4 @@ func escape(s string) string {
 	}
 	// Newlines and tabs are harmless, and easier to read unescaped.
 	return strings.NewReplacer("&#xA;", "\n", "&#x9;", "\t", "&#34;", `"`, "&#39;", "'").Replace(b.String())
-}
-
-// Clip shortens a text to n bytes, and a line about the missing ones, and keeps its head and its
-// tail, because errors name their cause at one of the two ends.
-func Clip(n int, s string) string {
-	const lineMax = 32 // bytes of that line
-	return textfmt.HeadTail(strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD")), n+lineMax)
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -173,22 +172,5 @@ func TestSharedPrefix(t *testing.T) {
 	cut := strings.Index(a, "# Your task:")
 	if cut < 500 || !strings.HasPrefix(b, a[:cut]) {
 		t.Fatalf("the first %d bytes are not shared", cut)
-	}
-}
-
-func TestClip(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		s, n := rapid.String().Draw(t, "text"), rapid.IntRange(1, 200).Draw(t, "n")
-		got := Clip(n, s)
-		if !utf8.ValidString(got) {
-			t.Fatalf("%q is not UTF-8", got)
-		}
-		if len(got) > n+60 {
-			t.Fatalf("%d bytes of at most %d", len(got), n)
-		}
-	})
-	if got := Clip(30, strings.Repeat("a", 50)+"END"); !strings.HasSuffix(got, "END") || !strings.HasPrefix(got, "aaaa") {
-		t.Errorf("head and tail are kept: %q", got)
 	}
 }

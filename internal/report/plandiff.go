@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"wavex/internal/check"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
 )
@@ -46,7 +45,7 @@ func planLines(p *plan.Plan) (lines []string) {
 		for _, c := range list {
 			l := kind + ": " + c.Text
 			if c.Check != nil {
-				l += ": " + check.Describe(*c.Check)
+				l += ": " + c.Check.Describe()
 			}
 			lines = append(lines, l)
 		}
@@ -57,7 +56,7 @@ func planLines(p *plan.Plan) (lines []string) {
 		t := &p.Tasks[i]
 		lines = append(lines, strings.TrimSpace(t.ID+": "+t.Title()+" "+t.Command))
 		for _, c := range t.Verify {
-			lines = append(lines, t.ID+" verify: "+check.Describe(c))
+			lines = append(lines, t.ID+" verify: "+c.Describe())
 		}
 		condition(t.ID+" criterion", t.Criteria)
 		for _, f := range t.Files {

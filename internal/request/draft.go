@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/check"
 	"wavex/internal/plan"
 	"wavex/internal/textfmt"
 	"wavex/internal/userdata"
@@ -177,7 +176,7 @@ func (d *draft) lint(p *plan.Plan, done func(plan.Check) bool) {
 		if len(t.Verify) > 0 && !slices.ContainsFunc(t.Verify, open) {
 			d.doubts = append(d.doubts, fmt.Sprintf(
 				"the checks of task %s pass already (%s), so they prove nothing; check what the task changes", t.ID,
-				check.Describe(t.Verify[0])))
+				t.Verify[0].Describe()))
 		}
 	}
 }

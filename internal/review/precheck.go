@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"wavex/counsel"
-	"wavex/internal/check"
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/scheduler"
@@ -24,7 +23,7 @@ func (h *Coordinator) PreparePrecheck(s *scheduler.State, i int,
 		Dir:    s.Plan.Tasks[i].WorkDir(h.opts.Config.Dir),
 		LogDir: h.callsDir(fmt.Sprintf("precheck-%s-%d", t.ID, e.N))}
 	for _, k := range t.Verify {
-		c.Checks = append(c.Checks, check.Describe(k))
+		c.Checks = append(c.Checks, k.Describe())
 	}
 	for _, m := range s.Plan.MustNot {
 		c.MustNot = append(c.MustNot, m.Text)

@@ -65,6 +65,13 @@ func Plain(s string) string {
 	}, ansiSequence().ReplaceAllString(s, ""))
 }
 
+// ClipMiddle shortens a text to n bytes, and a line about the missing ones, and keeps its head and its
+// tail, because errors name their cause at one of the two ends.
+func ClipMiddle(n int, s string) string {
+	const lineMax = 32 // bytes of that line
+	return HeadTail(strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD")), n+lineMax)
+}
+
 // HeadTail returns s, or its head and its tail with a line between them that says how much is
 // missing, at most n bytes together; a limit below 80 only cuts. The tail gets the larger part,
 // because tools print their verdict last.

@@ -105,3 +105,21 @@ func TestFirstOf(t *testing.T) {
 		}
 	}
 }
+
+func TestClipMiddle(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s, n := rapid.String().Draw(t, "text"), rapid.IntRange(1, 200).Draw(t, "n")
+		got := textfmt.ClipMiddle(n, s)
+		if !utf8.ValidString(got) {
+			t.Fatalf("%q is not UTF-8", got)
+		}
+		if len(got) > n+60 {
+			t.Fatalf("%d bytes of at most %d", len(got), n)
+		}
+	})
+	got := textfmt.ClipMiddle(30, strings.Repeat("a", 50)+"END")
+	if !strings.HasSuffix(got, "END") || !strings.HasPrefix(got, "aaaa") {
+		t.Errorf("head and tail are kept: %q", got)
+	}
+}

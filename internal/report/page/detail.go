@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/check"
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
@@ -90,7 +89,7 @@ func (d *Details) Task(i int, texts bool) Detail {
 	out := Detail{Description: p.Description, Command: textfmt.Multiline(p.Command, maxOutput),
 		Model: d.plan.Settings(i).Model, Line: p.Pos.Line, Attempts: slices.Clone(d.attempts[i])}
 	for _, c := range p.Verify {
-		out.Verify = append(out.Verify, check.Describe(c))
+		out.Verify = append(out.Verify, c.Describe())
 	}
 	for _, c := range p.Criteria {
 		out.Criteria = append(out.Criteria, c.Text)
