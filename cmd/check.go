@@ -13,9 +13,9 @@ import (
 
 	"wavex/internal/forecast"
 	"wavex/internal/plan"
+	"wavex/internal/planfile"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
-	"wavex/internal/usererr"
 )
 
 type checkOptions struct {
@@ -134,7 +134,7 @@ func runCheck(ctx context.Context, path string, o checkOptions, std Stdio) error
 
 func printCheck(std Stdio, p *plan.Plan, r checkReport, all bool) error {
 	if p == nil && !all {
-		fmt.Fprintln(std.Err, usererr.Plan(r.Diagnostics).Error())
+		fmt.Fprintln(std.Err, planfile.NewPlanError(r.Diagnostics).Error())
 		return nil
 	}
 	lines := plan.Lines(r.Diagnostics)

@@ -26,7 +26,6 @@ import (
 	"wavex/internal/report"
 	"wavex/internal/run"
 	"wavex/internal/runlog"
-	"wavex/internal/usererr"
 	"wavex/internal/wall"
 )
 
@@ -141,7 +140,7 @@ func (d *diagnosis) readPlan(path string) error {
 	}
 	if p == nil {
 		d.planChecks = append(d.planChecks, doctor.Check{Name: "plan", Status: doctor.Fail,
-			Text: strings.TrimSpace((usererr.Plan(diags)).Error()), Fix: "correct what is named, and see `wavex check`"})
+			Text: strings.TrimSpace(planfile.NewPlanError(diags).Error()), Fix: "correct what is named, and see `wavex check`"})
 		return nil
 	}
 	d.plan = p

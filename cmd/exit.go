@@ -14,6 +14,7 @@ import (
 	"wavex/internal/exhaustion"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
+	"wavex/internal/planfile"
 	"wavex/internal/usererr"
 )
 
@@ -64,7 +65,7 @@ func reportError(std Stdio, err error) event.ExitCode {
 	var (
 		code    exitCode
 		use     *usererr.UsageError
-		bad     *usererr.PlanError
+		bad     *planfile.PlanError
 		blocked *usererr.BlockedError
 		locked  *journal.LockedError
 		version *journal.VersionError

@@ -7,7 +7,6 @@ import (
 
 	"wavex/counsel"
 	"wavex/internal/event"
-	"wavex/internal/review"
 	"wavex/internal/textfmt"
 )
 
@@ -15,7 +14,7 @@ import (
 // skip each. It decides nothing itself, and it cleans the text of others before it shows it.
 
 // findingJudge returns the judge of findings, or nil if no person is asked about them.
-func (r *invocation) findingJudge() review.Judge {
+func (r *invocation) findingJudge() func(context.Context, *counsel.Review) {
 	if !r.config.Attended || r.config.Mode != event.Interactive {
 		return nil
 	}

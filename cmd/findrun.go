@@ -84,7 +84,7 @@ func findRunWithPlan(args []string, std Stdio) (*runlog.History, error) {
 
 // planInTheWay returns an error about the plan file of a run as an obstacle.
 func planInTheWay(err error) error {
-	var bad *usererr.PlanError
+	var bad *planfile.PlanError
 	var use *usererr.UsageError
 	switch {
 	case errors.As(err, &bad):
@@ -166,7 +166,7 @@ func findLoopDirLenient(args []string) (in loop.Dir, plan string, err error) {
 	if err == nil {
 		return in, plan, nil
 	}
-	var bad *usererr.PlanError
+	var bad *planfile.PlanError
 	var use *usererr.UsageError
 	here, _, wrong := findLoopDir(nil)
 	if len(args) == 0 || wrong != nil || !errors.As(err, &bad) && !errors.As(err, &use) {

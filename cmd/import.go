@@ -14,6 +14,7 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/plan/convert"
+	"wavex/internal/planfile"
 	"wavex/internal/usererr"
 )
 
@@ -92,7 +93,7 @@ func importFile(_ context.Context, path string, o importOptions, std Stdio) ([]b
 	case err != nil:
 		return nil, "", usererr.Input(err)
 	case out == nil:
-		return nil, "", usererr.Plan(diags)
+		return nil, "", planfile.NewPlanError(diags)
 	}
 	for _, l := range plan.Lines(diags) {
 		fmt.Fprintln(std.Err, l)

@@ -12,6 +12,7 @@ import (
 
 	"wavex/internal/plan"
 	"wavex/internal/plan/convert"
+	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
@@ -29,7 +30,7 @@ func importIssues(ctx context.Context, text string, _ importOptions, std Stdio) 
 	}
 	p, diags := plan.Parse(from.String(), out, plan.Options{})
 	if p == nil {
-		return nil, "", usererr.Plan(diags)
+		return nil, "", planfile.NewPlanError(diags)
 	}
 	for _, w := range warnings {
 		fmt.Fprintln(std.Err, "wavex: warning: "+w)

@@ -159,7 +159,7 @@ func (r *invocation) load(ctx context.Context) error {
 		return err
 	}
 	if p == nil {
-		return usererr.Plan(diags)
+		return planfile.NewPlanError(diags)
 	}
 	r.plan = p
 	if dir == "" {
@@ -205,7 +205,7 @@ func (r *invocation) loadWithValues(run string, old *event.Config, given []plan.
 		return nil, err
 	}
 	if p == nil {
-		return nil, usererr.Plan(diags)
+		return nil, planfile.NewPlanError(diags)
 	}
 	for name, v := range p.ParamValues() {
 		if !bytes.Equal(r.secrets.Data().Bytes(v), v) {

@@ -332,7 +332,7 @@ func refuseOutside(path string) error {
 	case err != nil:
 		return err
 	case p == nil:
-		return usererr.Plan(diags)
+		return planfile.NewPlanError(diags)
 	}
 	here, err := outside(p, "")
 	if err != nil || here == "" || isUserList(path) {

@@ -28,7 +28,6 @@ Exit status: 0.`,
 			return err
 		},
 	}
-	choiceFlag(c, &what, "of", "plan", []string{"plan", "events", "scenario", "workflow-state", "state"},
-		"which schema")
+	choiceFlag(c, &what, "of", "plan", []string{"plan", "events", "scenario", "workflow-state", "state"}, "which schema")
 	return c
 }

@@ -16,7 +16,6 @@ import (
 	"wavex/internal/report"
 	"wavex/internal/request"
 	"wavex/internal/textfmt"
-	"wavex/internal/usererr"
 )
 
 func newStart(std Stdio) *cobra.Command {
@@ -108,7 +107,7 @@ func (q *requestCommand) printPlan(res request.Result) error {
 		return err
 	}
 	if p == nil {
-		return usererr.Plan(diags)
+		return planfile.NewPlanError(diags)
 	}
 	_, waves := p.Waves()
 	q.notify(fmt.Sprintf("plan: %s in %s: %s (%s spent)", report.Plural(len(p.Tasks), "task", "tasks"),

@@ -15,6 +15,7 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/inspect"
+	"wavex/internal/planfile"
 	"wavex/internal/proc"
 	"wavex/internal/report"
 	"wavex/internal/run"
@@ -143,7 +144,7 @@ func openVerification(ctx context.Context, args []string, o *verifyOptions, std 
 			return nil, err
 		}
 		if p == nil {
-			return nil, usererr.Plan(diags)
+			return nil, planfile.NewPlanError(diags)
 		}
 		v.Plan = p
 		if v.Dir, err = projectOf(v.Plan); err != nil {

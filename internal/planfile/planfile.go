@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -113,7 +114,7 @@ func validateRehearse(block json.RawMessage) error {
 	return err
 }
 
-// Read is like Load, without warnings. A plan with mistakes is a *usererr.PlanError.
+// Read is like Load, without warnings. A plan with mistakes is a *PlanError.
 func Read(path, run string) (*plan.Plan, error) { return ReadWith(path, run, plan.ParamOptions{}) }
 
 // ReadWith is like Read, with values for the parameters of the plan.
@@ -123,7 +124,7 @@ func ReadWith(path, run string, params plan.ParamOptions) (*plan.Plan, error) {
 		return nil, err
 	}
 	if p == nil {
-		return nil, usererr.Plan(diags)
+		return nil, NewPlanError(diags)
 	}
 	return p, nil
 }
@@ -142,4 +143,29 @@ func SamePath(a, b string) bool {
 	x, err1 := filepath.Abs(a)
 	y, err2 := filepath.Abs(b)
 	return err1 == nil && err2 == nil && x == y
+}
+
+// PlanError holds a plan's mistakes.
+type PlanError struct{ Diags []plan.Diagnostic }
+
+// NewPlanError returns a PlanError with all diagnostics of a plan, including warnings.
+func NewPlanError(diags []plan.Diagnostic) error { return &PlanError{diags} }
+
+func (e *PlanError) Error() string {
+	var b strings.Builder
+	errs := 0
+	for _, l := range plan.Lines(e.Diags) {
+		fmt.Fprintln(&b, l)
+	}
+	for _, d := range e.Diags {
+		if d.Severity == plan.SeverityError {
+			errs++
+		}
+	}
+	what := "mistakes"
+	if errs == 1 {
+		what = "mistake"
+	}
+	fmt.Fprintf(&b, "the plan has %d %s; nothing was started", errs, what)
+	return b.String()
 }

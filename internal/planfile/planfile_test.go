@@ -52,7 +52,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, codes(diags), err)
 		}
 		q, err := Read(filepath.Join(dir, name), "")
-		var wrong *usererr.PlanError
+		var wrong *PlanError
 		if (q != nil) != (c.tasks > 0) || (err == nil) != (c.tasks > 0) || c.code != "" && !errors.As(err, &wrong) ||
 			c.usage != "" && !errors.As(err, &usage) {
 			t.Errorf("reading %s: %v, %v", name, q, err)
@@ -115,5 +115,20 @@ func TestPathsOfAPlan(t *testing.T) {
 	if !SamePath("plan.json", filepath.Join(cwd, "x", "..", "plan.json")) || SamePath("plan.json", "Plan.json") ||
 		SamePath("a", "b") {
 		t.Error("names of one file and of two are not told apart")
+	}
+}
+
+// A PlanError prints all diagnostics, one per line, and counts the mistakes without the warnings.
+func TestPlanError(t *testing.T) {
+	t.Parallel()
+	mistake, warning := plan.Diagnostic{Severity: plan.SeverityError, File: "p", Line: 1, Message: "no"},
+		plan.Diagnostic{Severity: plan.SeverityWarning, File: "p", Line: 2, Message: "hm"}
+	for want, diags := range map[string][]plan.Diagnostic{
+		"2 mistakes": {mistake, warning, mistake}, "1 mistake;": {warning, mistake}, "0 mistakes": {warning},
+	} {
+		text := NewPlanError(diags).Error()
+		if !strings.Contains(text, want) || strings.Count(text, "\n") != len(diags) || strings.HasSuffix(text, "\n") {
+			t.Errorf("%q, want %q", text, want)
+		}
 	}
 }

@@ -1,14 +1,12 @@
-// Package usererr defines the errors with which wavex refuses a call: a mistake in the call, a
-// mistake in the plan, or an obstacle that a person must remove first. A refused call has changed
-// nothing. The command line maps each error to its exit code.
+// Package usererr defines the errors with which wavex refuses a call: a mistake in the call, or an
+// obstacle that a person must remove first. A refused call has changed nothing. The command line maps
+// each error to its exit code.
 package usererr
 
 import (
 	"fmt"
-	"strings"
 
 	"wavex/internal/exhaustion"
-	"wavex/internal/plan"
 )
 
 // UsageError is a mistake in the call of wavex.
@@ -35,29 +33,4 @@ func Input(err error) error {
 		return Blocked(err)
 	}
 	return Usage("%s", err)
-}
-
-// PlanError holds a plan's mistakes.
-type PlanError struct{ Diags []plan.Diagnostic }
-
-// Plan returns a PlanError with all diagnostics of a plan, including warnings.
-func Plan(diags []plan.Diagnostic) error { return &PlanError{diags} }
-
-func (e *PlanError) Error() string {
-	var b strings.Builder
-	errs := 0
-	for _, l := range plan.Lines(e.Diags) {
-		fmt.Fprintln(&b, l)
-	}
-	for _, d := range e.Diags {
-		if d.Severity == plan.SeverityError {
-			errs++
-		}
-	}
-	what := "mistakes"
-	if errs == 1 {
-		what = "mistake"
-	}
-	fmt.Fprintf(&b, "the plan has %d %s; nothing was started", errs, what)
-	return b.String()
 }
