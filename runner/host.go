@@ -73,6 +73,7 @@ func (h *Host) Prepare(logDir, prompt string, env map[string]string, what Assign
 type Redactor interface {
 	// Bytes returns b without secrets; it does not change b.
 	Bytes(b []byte) []byte
+	String(s string) string // likewise
 	// Value returns data, such as a []byte, without secrets. It leaves texts that may be code.
 	Value(v any) any
 	// Writer returns a writer that passes whole lines on to w, without secrets. Close writes the
@@ -85,7 +86,7 @@ func (h *Host) redact(text string) string {
 	if h.Redactor == nil || text == "" {
 		return text
 	}
-	return string(h.Redactor.Bytes([]byte(text)))
+	return h.Redactor.String(text)
 }
 
 // writePrompt writes the prompt of an attempt or a question, if it has one.

@@ -862,7 +862,8 @@ type replacer struct{ *strings.Replacer }
 
 func (r replacer) Bytes(b []byte) []byte { return []byte(r.Replace(string(b))) }
 
-func (r replacer) Value(v any) any { return r.Bytes(v.([]byte)) }
+func (r replacer) String(s string) string { return r.Replace(s) }
+func (r replacer) Value(v any) any        { return r.Bytes(v.([]byte)) }
 
 func (r replacer) Writer(w io.Writer) io.WriteCloser { return writer{w} }
 

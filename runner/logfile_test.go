@@ -228,7 +228,8 @@ func (holding) Bytes(b []byte) []byte {
 	return bytes.ReplaceAll(b, []byte("secret"), []byte("[removed]"))
 }
 
-func (holding) Value(v any) any { return v }
+func (h holding) String(s string) string { return string(h.Bytes([]byte(s))) }
+func (holding) Value(v any) any          { return v }
 
 func (h holding) Writer(w io.Writer) io.WriteCloser { return &heldWriter{to: w} }
 

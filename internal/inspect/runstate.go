@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"wavex/internal/event"
-	"wavex/internal/gitwork"
 	"wavex/internal/plan"
 	"wavex/internal/runlog"
 	"wavex/internal/textfmt"
@@ -25,13 +24,16 @@ import (
 // work of an isolated run is not part of the project's checkout, a tree that holds it.
 func (a *Inspection) withWork(ctx context.Context, look func() error) (err error) {
 	s := a.State
-	if s == nil || s.Config.Isolation != event.Isolated || !gitwork.Exists(s.Config.Loop, s.Config.Run) {
+	if s == nil {
 		return look()
 	}
 	warn := func(err error) { fmt.Fprintln(a.Warn, "wavex: warning:", err) }
 	space, err := workspace.Reattach(ctx, s.Plan, s.Config, warn)
 	if err != nil {
 		return usererr.Blocked(err)
+	}
+	if space == nil {
+		return look()
 	}
 	defer func() { err = errors.Join(err, space.Close(context.WithoutCancel(ctx))) }()
 	delivered, err := space.IsInCheckout(ctx)

@@ -18,6 +18,8 @@ import (
 
 // Desk puts the calls of one session to a person. Its methods are safe for concurrent use.
 type Desk struct {
+	// Redact removes secrets from the target of a call; nil: it is left as it is.
+	Redact   func(string) string
 	dir      Dir
 	terminal Terminal
 	always   func(pattern string)
@@ -59,6 +61,9 @@ var byDeadline = Answer{Choice: No, By: "deadline"}
 func (d *Desk) Decide(ctx context.Context, call policy.Question, timeout time.Duration) (allowed bool, why string) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if d.Redact != nil {
+		call.Target = d.Redact(call.Target)
+	}
 	for _, pattern := range append([]string{call.Pattern}, strings.Split(call.Others, "\n")...) {
 		if pattern == "" || d.isAllowed(pattern) {
 			continue

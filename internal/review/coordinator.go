@@ -14,9 +14,8 @@ import (
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
-	"wavex/internal/secret"
-	"wavex/internal/usererr"
 	"wavex/internal/workspace"
+	"wavex/runner"
 	"wavex/scheduler"
 )
 
@@ -27,7 +26,7 @@ type Options struct {
 	Workspace *workspace.Workspace // gives access to the work
 	Agent     agent.Agent
 	Caller    counsel.Caller // asks the agent
-	Redactor  *secret.Redactor
+	Redactor  runner.Redactor
 	Judge     Judge // nil: no judge
 
 	Checkpoints *gitwork.Checkpoints // of a shared directory; nil: there are none
@@ -43,11 +42,11 @@ type Coordinator struct {
 	panel *counsel.Panel
 }
 
-// New reads the roster of experts. It returns the error of usererr.Input if it cannot use the roster.
+// New reads the roster of experts. It returns an error if it cannot use the roster.
 func New(o Options) (*Coordinator, error) {
 	roster, err := counsel.LoadRoster(o.Config.Loop.Path(loop.Experts))
 	if err != nil {
-		return nil, usererr.Input(err)
+		return nil, err
 	}
 	return &Coordinator{opts: o, panel: &counsel.Panel{Caller: o.Caller, Experts: roster}}, nil
 }

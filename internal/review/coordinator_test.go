@@ -3,7 +3,6 @@ package review
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -18,19 +17,16 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/secret"
 	"wavex/internal/testrepo"
-	"wavex/internal/usererr"
 	"wavex/runner"
 )
 
 func TestNew(t *testing.T) {
 	t.Parallel()
 	p := &plan.Plan{}
-	var wrong *usererr.UsageError
 	dir := t.TempDir()
 	testrepo.Files{"experts/x.md": "no profile"}.Write(t, dir)
-	if _, err := New(Options{Plan: p, Config: event.Config{Loop: loop.Dir(dir)},
-		Caller: &fakeCaller{}}); !errors.As(err, &wrong) {
-		t.Errorf("a file that is no profile: %v", err)
+	if _, err := New(Options{Plan: p, Config: event.Config{Loop: loop.Dir(dir)}, Caller: &fakeCaller{}}); err == nil {
+		t.Error("a file that is no profile is read")
 	}
 	o := Options{Plan: p, Config: event.Config{Loop: loop.Dir(t.TempDir())}, Caller: &fakeCaller{},
 		Agent: agent.Agent{Name: agent.Claude}}

@@ -11,6 +11,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
+	"wavex/internal/secret"
 	"wavex/internal/testrepo"
 	"wavex/internal/workspace"
 	"wavex/runner"
@@ -61,6 +62,6 @@ func newCoordinator(t *testing.T, dir, text string, who counsel.Caller) (*Coordi
 	if err == nil {
 		testrepo.Must(t, points.BeforeWave(t.Context(), 1))
 	}
-	return &Coordinator{opts: Options{Plan: p, Config: c, Workspace: at, Checkpoints: points},
+	return &Coordinator{opts: Options{Redactor: secret.New(nil), Plan: p, Config: c, Workspace: at, Checkpoints: points},
 		panel: &counsel.Panel{Caller: who, Experts: experts}}, s
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/budget"
 	"wavex/counsel"
 	"wavex/internal/agent"
 	"wavex/internal/check"
@@ -84,7 +83,7 @@ func (h *Coordinator) PrepareVerification(s *scheduler.State,
 			out.Violated, _ = h.criteriaPlace(dir, dir, e.Round).Violated(ctx, mustNot)
 			out.Rechecks = (&rechecks{h, dir, e.Round, known, more}).run(ctx, list)
 			if e.Judge {
-				out.Cost = h.judgeCriteria(ctx, e, dir, request, files, items)
+				h.judgeCriteria(ctx, e, &out, dir, request, files, items)
 			}
 		})
 		if err == nil {
@@ -130,9 +129,8 @@ func (h *Coordinator) criteriaPlace(dir, root string, round int) check.Place {
 
 // judgeCriteria asks a judge about the remaining criteria. A ruling that a criterion is met counts only
 // with a quote that is in the file that the ruling names.
-func (h *Coordinator) judgeCriteria(ctx context.Context, e event.CriteriaStarted, dir, request string,
-	files []string,
-	items []criterionCase) budget.USD {
+func (h *Coordinator) judgeCriteria(ctx context.Context, e event.CriteriaStarted, out *scheduler.Verification,
+	dir, request string, files []string, items []criterionCase) {
 	at := map[string]*criterionCase{}
 	c := counsel.JudgeCase{Round: e.Round, Request: request, Files: files, Cap: e.Cap, Dir: dir,
 		LogDir: filepath.Join(h.callsDir(fmt.Sprintf("criteria-%d", e.Round)), "judge")}
@@ -143,7 +141,7 @@ func (h *Coordinator) judgeCriteria(ctx context.Context, e event.CriteriaStarted
 		}
 	}
 	if len(c.Statements) == 0 {
-		return 0
+		return
 	}
 	var more []string
 	c.Diff, more, _ = h.workDiff(ctx, 0, files) // on an error the judge can still read the files
@@ -152,6 +150,7 @@ func (h *Coordinator) judgeCriteria(ctx context.Context, e event.CriteriaStarted
 		c.Rehearse = rehearsalJudgements(dir, c)
 	}
 	rulings, cost, why := h.panel.Judge(ctx, c)
+	out.Cost = cost
 	for _, it := range at {
 		it.Evidence = "the judge did not rule on it"
 		if why != "" {
@@ -177,7 +176,6 @@ func (h *Coordinator) judgeCriteria(ctx context.Context, e event.CriteriaStarted
 		sum := sha256.Sum256([]byte(it.Evidence))
 		it.Digest = hex.EncodeToString(sum[:])
 	}
-	return cost
 }
 
 // isWorkFile reports whether a file can be evidence of the work. The plan is not, since it states the

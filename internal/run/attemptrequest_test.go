@@ -16,6 +16,7 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/gitwork"
 	"wavex/internal/loop"
+	"wavex/internal/secret"
 	"wavex/internal/testrepo"
 	"wavex/internal/workspace"
 	"wavex/runner"
@@ -33,7 +34,8 @@ func newSession(t *testing.T, dir, text string) (*Session, *scheduler.State) {
 	c.Limits = budget.Limits{NoUSD: true, NoIterations: true}
 	s := scheduler.NewState(p)
 	s.Config = c
-	return &Session{plan: p, config: c, state: s, opts: Options{Agent: agent.Agent{Name: agent.Claude}}}, s
+	return &Session{plan: p, config: c, state: s, opts: Options{Agent: agent.Agent{Name: agent.Claude},
+		Redactor: secret.New(nil)}}, s
 }
 
 // The brief has the reports of blockers and, of the task's last failure, the error, its

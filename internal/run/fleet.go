@@ -10,7 +10,6 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/safefile"
-	"wavex/internal/secret"
 	"wavex/internal/usererr"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -45,7 +44,7 @@ type FleetSession struct {
 	Rehearsal bool
 	Subject   func(task string) string // of a task's commit
 	Observe   func(runner.Observation)
-	Redactor  *secret.Redactor
+	Redactor  runner.Redactor
 	Warn      func(error)
 }
 

@@ -21,7 +21,6 @@ import (
 	"wavex/internal/request"
 	"wavex/internal/review"
 	"wavex/internal/runlog"
-	"wavex/internal/secret"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
 	"wavex/internal/userfiles"
@@ -44,10 +43,10 @@ type Options struct {
 
 	Agent    agent.Agent
 	Prices   budget.Prices
-	Redactor *secret.Redactor // redacts everything that is stored and shown
-	Watchdog []string         // the command line of the run's guard process; empty: no guard
-	Wall     *wall.Wall       // around the agents' turns; nil: none
-	Fleet    Fleet            // closed with the session; nil: the core of wavex, which has none
+	Redactor runner.Redactor // redacts everything that is stored and shown
+	Watchdog []string        // the command line of the run's guard process; empty: no guard
+	Wall     *wall.Wall      // around the agents' turns; nil: none
+	Fleet    Fleet           // closed with the session; nil: the core of wavex, which has none
 
 	Grace    time.Duration    // time before and between the steps of stopping an agent; 0: the runner's default
 	Webhooks []notify.Webhook // informed of an open breaker and of the end
@@ -215,7 +214,7 @@ func (r *Session) savePlan() (kept func()) {
 		return func() {}
 	}
 	done := make(chan error, 1)
-	go func() { done <- runlog.SavePlan(r.config.Loop, r.config.Run, r.plan, r.opts.Redactor) }()
+	go func() { done <- runlog.SavePlan(r.config.Loop, r.config.Run, r.plan) }()
 	return func() {
 		if err := <-done; err != nil && !errors.Is(err, fs.ErrNotExist) { // ErrNotExist: .loop is being removed
 			r.warn(fmt.Errorf("without the plan's file nobody can be shown this run: %w", err))

@@ -6,20 +6,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/filetree"
 	"wavex/internal/hook"
 	"wavex/internal/loop"
-	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/question"
 	"wavex/internal/review"
 	"wavex/internal/runlog"
 	"wavex/internal/statefiles"
 	"wavex/internal/ui"
+	"wavex/internal/usererr"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -52,7 +51,10 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 	r.view = c.View
 	host := runner.Host{Env: proc.Inherit(os.Environ(), nil), Lister: &filetree.Lister{}, ExtraEnv: r.agentEnv(),
 		Rehearsal: r.opts.Agent.IsRehearsal(), Redactor: r.opts.Redactor, Observe: r.observe, Wall: r.opts.Wall}
-	who := r.opts.Agent.New(agent.Setup{Host: host, Run: r.config.Run, Prices: r.opts.Prices, Person: r.person(c),
+	desk := question.NewDesk(question.Dir(r.config.Loop.Run(r.config.Run, loop.Questions)), c.Calls, r.config.Policy.Allow,
+		c.Allow)
+	desk.Redact = r.opts.Redactor.String
+	who := r.opts.Agent.New(agent.Setup{Host: host, Run: r.config.Run, Prices: r.opts.Prices, Person: desk.Decide,
 		Grace: r.opts.Grace})
 	attempts := &runner.Local{Host: host, Agent: who}
 	made, traces, err := r.beginFleet(ctx, attempts)
@@ -71,7 +73,7 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		Checkpoints: points.Checkpoints, Agent: r.opts.Agent, Caller: who,
 		Redactor: r.opts.Redactor, Judge: c.Judge})
 	if err != nil {
-		return Result{}, errors.Join(err, r.view.Close())
+		return Result{}, errors.Join(usererr.Input(err), r.view.Close())
 	}
 	list, closeList := r.startListProgress(ctx)
 	hooks, closeWebhooks := r.startWebhooks(ctx)
@@ -88,16 +90,6 @@ func (r *Session) Run(ctx context.Context, c Console) (Result, error) {
 		_ = files.Close() // before the end is shown
 		r.closers = []func(){r.proposeLearnings, closeList, closeWebhooks}
 	})
-}
-
-// person returns the function that asks a person about a tool call.
-func (r *Session) person(c Console) func(context.Context, policy.Question, time.Duration) (bool, string) {
-	desk := question.NewDesk(question.Dir(r.config.Loop.Run(r.config.Run, loop.Questions)), c.Calls,
-		r.config.Policy.Allow, c.Allow)
-	return func(ctx context.Context, q policy.Question, timeout time.Duration) (bool, string) {
-		q.Target = r.opts.Redactor.String(q.Target)
-		return desk.Decide(ctx, q, timeout)
-	}
 }
 
 // await runs the loop until it ends, and then calls seal, or until the user wants to leave at once.

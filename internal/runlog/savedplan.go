@@ -3,6 +3,7 @@ package runlog
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"wavex/internal/loop"
@@ -12,14 +13,13 @@ import (
 	"wavex/internal/secret"
 )
 
-// This file stores the outline of a run's plan in .loop. With it a run can be shown and given up
-// after its plan was moved or edited, and an edit can be detected. It decides nothing: a run
-// executes the plan's file.
+// This file stores the outline of a run's plan in .loop. With it a run can be shown and given up after its plan
+// was moved or edited, and an edit can be detected. It decides nothing: a run executes the plan's file.
 
 // SavePlan stores the outline of a run's plan, without secrets. It stores none of a task list,
 // because the run itself changes the list. The file is replaced atomically without an fsync: if it
 // is missing or incomplete, wavex reads the plan's file.
-func SavePlan(dir loop.Dir, run string, p *plan.Plan, secrets *secret.Redactor) (err error) {
+func SavePlan(dir loop.Dir, run string, p *plan.Plan) (err error) {
 	if planfile.IsList(p.Path) {
 		return nil
 	}
@@ -36,7 +36,7 @@ func SavePlan(dir loop.Dir, run string, p *plan.Plan, secrets *secret.Redactor) 
 			_ = safefile.Remove(to.Name())
 		}
 	}()
-	w := secrets.Data().Writer(to)
+	w := secret.New(os.Environ()).Data().Writer(to)
 	err = errors.Join(p.Outline(w), w.Close(), to.Close())
 	if errors.Is(err, plan.ErrNoOutline) {
 		_ = safefile.Remove(to.Name())

@@ -150,8 +150,7 @@ func begun(s *scheduler.State) bool {
 	return false
 }
 
-// open returns the checkpoints of the run, or nil if there are none. The error is the cause of the end
-// of ctx.
+// open returns the checkpoints of the run, or nil if there are none. The error is the cause of the end of ctx.
 func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.Checkpoints, error) {
 	p.openMu.Lock()
 	defer p.openMu.Unlock()

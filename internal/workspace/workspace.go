@@ -132,8 +132,7 @@ func (t *Workspace) Subject(id string) string {
 	return subject(t.grownPlan, id)
 }
 
-// subject returns the subject of the commit of a task of p. It is redacted, because others will
-// read it.
+// subject returns the subject of the commit of a task of p. It is redacted, because others will read it.
 func subject(p *plan.Plan, id string) string {
 	if i, ok := p.Lookup(id); ok && p.Tasks[i].Subject != "" {
 		return redactSecrets(p.Tasks[i].Subject)
@@ -206,8 +205,7 @@ func (t *Workspace) Event(e event.Event, s *scheduler.State) {
 	t.unreleased = append(t.unreleased, e.Failed()...)
 }
 
-// releaseFailed releases the worktrees of failed tasks for others; their contents are kept below
-// refs/wavex.
+// releaseFailed releases the worktrees of failed tasks for others; their contents are kept below refs/wavex.
 func (t *Workspace) releaseFailed(ctx context.Context) error {
 	t.mu.Lock()
 	ids := t.unreleased
@@ -344,9 +342,12 @@ func Follows(ctx context.Context, project, commit string) (bool, error) {
 	return gitwork.Follows(ctx, project, commit, os.Environ())
 }
 
-// Reattach opens the workspace of a past run of p with the configuration c, between sessions. The
-// caller must close it. It calls warn as Open does.
+// Reattach opens the workspace of a past run of p with the configuration c, between sessions, or returns nil if the run
+// has none. The caller must close it. It calls warn as Open does.
 func Reattach(ctx context.Context, p *plan.Plan, c event.Config, warn func(error)) (*gitwork.Manager, error) {
+	if c.Isolation != event.Isolated || !gitwork.Exists(c.Loop, c.Run) {
+		return nil, nil
+	}
 	o := gitworkOptions(p, c)
 	o.Warn = warn
 	return gitwork.Reattach(ctx, o)
