@@ -76,7 +76,7 @@ func TestVerificationList(t *testing.T) {
 			"- tests pass: {run: go test ./...}\n",
 		"pairs, by kind": "- observation: UI renders\n- measurement: API returns 200\n" +
 			"- {criterion: tests pass, run: go test ./...}\n",
-		"both": "- {criterion: UI renders, type: observation, who: [a, b]}\n- measurement\n- tests pass: {run: go test ./...}\n",
+		"both": "- {criterion: UI renders, type: observation, who: []}\n- measurement\n- tests pass: {run: go test ./...}\n",
 	} {
 		got, err := parseShape(criteria + list + "```\n")
 		if err != nil || !reflect.DeepEqual(got.Criteria, want) {
