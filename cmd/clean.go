@@ -36,7 +36,7 @@ workers at the git remote; then, with --yes or when a person at a terminal
 agrees, it removes them. It skips runs under way.
 Nothing is lost: the content of a worktree is saved below refs/wavex first, a
 branch wavex/RUN stays until its work is in another branch, and bundles stay
-with it, or until the repository has their commits. Without its bundle a run
+with it, or until the repository has their commits. Without its bundles a run
 cannot go on in another clone.
 
 Exit status: 0 listed or removed, 2 there is no such run, 5 something could not

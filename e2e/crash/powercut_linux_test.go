@@ -78,7 +78,7 @@ func TestLostWorkIsNamed(t *testing.T) {
 		t.Fatal("no integration ended before the run did")
 	}
 	p.MustBeGone(scratch.GoneTime, "the cut")
-	for _, pattern := range []string{".git/objects/??/*", ".loop/worktrees/*.bundle"} {
+	for _, pattern := range []string{".git/objects/??/*", ".loop/worktrees/*.bundles/*"} {
 		paths, err := filepath.Glob(filepath.Join(p.Dir, pattern))
 		testrepo.Must(t, err)
 		for _, path := range paths {
@@ -178,10 +178,10 @@ func standing(events []event.Event) map[string]bool {
 }
 
 // onDisk matches the files of a run that are synced when they are written.
-var onDisk = regexp.MustCompile(`^\.git/refs/|^\.loop/(journal\.jsonl|worktrees/.*(\.json|\.bundle|/start/.*))$`)
+var onDisk = regexp.MustCompile(`^\.git/refs/|^\.loop/(journal\.jsonl|worktrees/.*(\.json|\.bundles/.*|/start/.*))$`)
 
 // damage empties, cuts or removes one to five of the files below .git and .loop that were written last, and returns a
-// line for each. The journal, the state of the worktrees, refs and bundle are on disk at each record of the journal.
+// line for each. The journal, the state of the worktrees, refs and bundles are on disk at each record of the journal.
 func (p cutProject) damage(rng *rand.Rand) (done []string) {
 	p.T.Helper()
 	type file struct {

@@ -41,30 +41,9 @@ func lostRun(t *testing.T, clone ...string) (from, to *repo, before string) {
 }
 
 // In a fresh clone the run continues with its integrated work, its verified work, and the files of its worktrees.
-func TestBundleContinuesInFreshClone(t *testing.T) {
+func TestBundlesContinueInFreshClone(t *testing.T) {
 	t.Parallel()
 	from, to, tip := lostRun(t)
-	to.mustContinueLost(from, tip)
-}
-
-// The bundles of an earlier version, each with the commits since the one before, are as good as one.
-func TestEarlierBundlesContinue(t *testing.T) {
-	t.Parallel()
-	from, to, tip := lostRun(t)
-	path := loop.In(to.dir).Worktree("r1", "bundle")
-	must(t, errors.Join(os.Remove(path), os.Mkdir(path+"s", 0o700)))
-	from.git("bundle", "create", "-q", path+"s/000001.bundle", "--glob=refs/wavex/r1.run/*", "^main")
-	from.git("bundle", "create", "-q", path+"s/000002.bundle", "--glob=refs/wavex/r1/*", "--glob=refs/wavex/r1.kept/*",
-		"^main", "^wavex/r1")
-	to.mustContinueLost(from, tip)
-	_, err := os.Stat(path)
-	must(t, err)
-}
-
-// mustContinueLost completes the lost run, whose branch was at tip.
-func (to *repo) mustContinueLost(from *repo, tip string) {
-	t := to.t
-	t.Helper()
 	must(t, os.RemoveAll(from.dir))
 	m := to.open(to.options("r1"))
 	equal(t, "the branch", to.git("rev-parse", "wavex/r1"), tip)
@@ -96,7 +75,7 @@ func (r *repo) list(dir string) string {
 }
 
 // A clone that misses the base, or commits of the run, is refused with a way out, and no message of git.
-func TestBundleRefuses(t *testing.T) {
+func TestBundlesRefuse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		clone  []string
@@ -116,15 +95,15 @@ func TestBundleRefuses(t *testing.T) {
 			to.git("init", "-q")
 			to.git("commit", "-q", "--allow-empty", "-m", "other")
 		}, []string{"which run r1 began on", "in a clone that has it", "--fresh"}},
-		"no bundle": {nil, func(_, to *repo) {
-			must(to.t, os.RemoveAll(loop.In(to.dir).Worktree("r1", "bundle")))
+		"no bundles": {nil, func(_, to *repo) {
+			must(to.t, os.RemoveAll(loop.In(to.dir).Worktree("r1", "bundles")))
 		}, []string{"neither in this repository nor in", "branch wavex/r1", "--fresh"}},
 		"a broken bundle": {nil, func(_, to *repo) {
-			path := loop.In(to.dir).Worktree("r1", "bundle")
+			path := loop.In(to.dir).Worktree("r1", "bundles/000001.bundle")
 			text, err := os.ReadFile(path)
 			must(to.t, err)
 			must(to.t, os.WriteFile(path, text[:len(text)-30], 0o600))
-		}, []string{"restoring the commits of the run from", "r1.bundle", "--fresh"}},
+		}, []string{"restoring the commits of the run from", "000001.bundle", "--fresh"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +121,7 @@ func TestBundleRefuses(t *testing.T) {
 }
 
 // A clone of the base alone suffices: the history before it is not needed.
-func TestBundleInShallowClone(t *testing.T) {
+func TestBundlesInShallowClone(t *testing.T) {
 	t.Parallel()
 	_, to, tip := lostRun(t, "--depth", "1")
 	to.open(to.options("r1"))
@@ -151,13 +130,11 @@ func TestBundleInShallowClone(t *testing.T) {
 
 // A repository with an earlier state of the run, as a persistent runner has it, gets the later commits, and one with a
 // later state keeps it.
-func TestBundleMeetsOtherStates(t *testing.T) {
+func TestBundlesMeetOtherStates(t *testing.T) {
 	t.Parallel()
 	from, to, _ := lostRun(t)
 	m := to.open(to.options("r1"))
 	to.integrate(m, 2, "y: test -e y")
-	earlier, err := os.ReadFile(m.bundle.path)
-	must(t, err)
 	to.attempt(m, "late", to.edits(files{"late": "1\n"}))
 	must(t, m.Close(t.Context()))
 	late := to.git("rev-parse", "refs/wavex/r1/late")
@@ -168,7 +145,7 @@ func TestBundleMeetsOtherStates(t *testing.T) {
 	equal(t, "the branch", from.tree("wavex/r1"), files{"a": "2\n", "x": "1\n", "y": "1\n"})
 	equal(t, "the work of late", from.git("rev-parse", "refs/wavex/r1/late"), late)
 	must(t, m.Close(t.Context()))
-	must(t, os.WriteFile(m.bundle.path, earlier, 0o600))
+	must(t, os.RemoveAll(loop.In(from.dir).Worktree("r1", "bundles/000003.bundle")))
 	m = from.open(from.options("r1"))
 	must(t, m.Close(t.Context()))
 	equal(t, "later, the work of late", from.git("rev-parse", "refs/wavex/r1/late"), late)
@@ -180,7 +157,8 @@ func TestBundleMovesOnlyRefsOfTheRun(t *testing.T) {
 	from, to, _ := lostRun(t)
 	from.git("commit", "-q", "--allow-empty", "-m", "other")
 	from.git("branch", "other")
-	from.git("bundle", "create", "-q", loop.In(to.dir).Worktree("r1", "bundle"), "--all", "^HEAD^")
+	from.git("bundle", "create", "-q", loop.In(to.dir).Worktree("r1", "bundles/000009.bundle"), "main", "other",
+		"^HEAD^")
 	main := to.git("rev-parse", "main")
 	to.open(to.options("r1"))
 	equal(t, "main", to.git("rev-parse", "main"), main)
@@ -189,26 +167,38 @@ func TestBundleMovesOnlyRefsOfTheRun(t *testing.T) {
 	}
 }
 
-// The bundle is written again only if a ref of the run has changed.
-func TestBundleWithoutChanges(t *testing.T) {
+// Bundles are incremental, what an interrupted save left is removed, and nothing new makes no file.
+func TestBundlesAreIncremental(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
 	m := r.open(r.options("r1"))
-	write := func(task string) os.FileInfo {
-		if task != "" {
-			r.attempt(m, task, r.edits(files{task: "1\n"}))
-		}
-		must(t, m.saveBundle(t.Context()))
-		info, err := os.Stat(m.bundle.path)
+	noise := strings.Repeat(r.git("rev-parse", "HEAD"), 5000)
+	r.attempt(m, "x", r.edits(files{"big": noise}))
+	r.integrate(m, 1, "x: ")
+	dir := loop.In(r.dir).Worktree("r1", "bundles")
+	size := func() int64 {
+		b, err := openBundles(dir, runPrefix("r1"), "refs/wavex/r1/")
 		must(t, err)
-		return info
+		return b.size
 	}
-	x, same, y := write("x"), write(""), write("y")
-	equal(t, "without changes it is the same file", os.SameFile(x, same), true)
-	equal(t, "with changes it is the same file", os.SameFile(x, y), false)
+	first := size()
+	for _, task := range []string{"y", "z"} {
+		before := size()
+		r.attempt(m, task, r.edits(files{task: "1\n"}))
+		r.integrate(m, 2, task+": ")
+		if added := size() - before; added > first {
+			t.Errorf("the bundles of %s take %d bytes, those of all before it %d", task, added, first)
+		}
+	}
+	names := r.list(dir)
+	must(t, os.WriteFile(filepath.Join(dir, "000007.bundle.next"), []byte("half"), 0o600))
+	r.integrate(m, 2, "z: ")
+	must(t, m.Close(t.Context()))
+	r.open(r.options("r1"))
+	equal(t, "files", r.list(dir), names)
 }
 
-// A run whose commits are too large, or whose bundle cannot be written, goes on, and says it once.
+// A run whose commits are too large, or whose bundles cannot be written, goes on, and says it once.
 func TestBundleTooLarge(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
@@ -216,15 +206,15 @@ func TestBundleTooLarge(t *testing.T) {
 	var told []string
 	o.Warn = func(err error) { told = append(told, err.Error()) }
 	m := r.open(o)
-	m.bundle.most = 10
+	m.bundles.size = maxBundles - 10
 	r.attempt(m, "x", r.edits(files{"x": "1\n"}))
 	r.attempt(m, "y", r.edits(files{"y": "1\n"}))
 	equal(t, "integrated", r.integrate(m, 1, "x: ", "y: ").Integrated, []string{"x", "y"})
 	if len(told) != 1 || !strings.Contains(told[0], "larger than 128 MB") {
 		t.Errorf("it says %q", told)
 	}
-	if _, err := os.Stat(m.bundle.path); err == nil {
-		t.Error("there is a bundle")
+	if _, err := os.Stat(loop.In(r.dir).Worktree("r1", "bundles")); err == nil {
+		t.Error("there is a folder of bundles")
 	}
 }
 
@@ -243,8 +233,11 @@ func TestBundleIsCut(t *testing.T) {
 	}
 	m.g = before
 	r.integrate(m, 1, "x: ")
-	if text, err := os.ReadFile(m.bundle.path); err != nil || !bytes.Contains(text, []byte("wave-")) {
-		t.Errorf("it is %.80q, %v", text, err)
+	b, err := openBundles(m.bundles.dir, runPrefix("r1"), "refs/wavex/r1/")
+	must(t, err)
+	equal(t, "bundles", len(b.files), 2)
+	if text, err := os.ReadFile(b.files[1].path); err != nil || !bytes.Contains(text, []byte("wave-")) {
+		t.Errorf("the second is %.80q, %v", text, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,15 +15,17 @@ import (
 	"wavex/internal/safefile"
 )
 
-// This file carries the files of a shared directory to another clone: it saves checkpoints in .loop as a bundle, and
+// This file carries the files of a shared directory to another clone: it saves checkpoints in .loop as bundles, and
 // restores the last one in a checkout that does not have the run's work.
 
 // carryRef names the checkpoint that is saved in .loop.
 func carryRef(run string) string { return checkpointPrefix(run) + "carry" }
 
-// UseBundle makes p save in .loop, and restore from there. base is the commit that the run began on, or "".
-func (p *Checkpoints) UseBundle(dir loop.Dir, base string) {
-	p.base, p.bundle = base, newBundle(dir.Worktree(p.run, "bundle"), carryRef(p.run))
+// OpenBundles opens the bundles of the run in .loop. base is the commit that the run began on, or "".
+func (p *Checkpoints) OpenBundles(dir loop.Dir, base string) (err error) {
+	p.base = base
+	p.bundles, err = openBundles(dir.Worktree(p.run, "bundles"), carryRef(p.run))
+	return err
 }
 
 // CarryBeforeWave is Carry before a wave begins. Concurrent calls for one wave wait for it. It tells Warn of an error.
@@ -35,47 +38,41 @@ func (p *Checkpoints) CarryBeforeWave(ctx context.Context, wave int) {
 	})
 }
 
-// Carry makes a checkpoint and saves it in .loop, if UseBundle was called. After an error nothing more is saved.
+// Carry makes a checkpoint and saves it in .loop, if OpenBundles was called. After an error nothing more is saved.
 func (p *Checkpoints) Carry(ctx context.Context) error {
-	if p.bundle == nil {
+	if p.bundles == nil || p.bundles.isBroken() {
 		return nil
 	}
-	p.bundle.note(carryRef(p.run))
-	err := p.bundle.save(ctx, p.g, p.base, func() error { return p.makeCarried(ctx) })
+	err := p.saveState(ctx)
 	if err == nil || context.Cause(ctx) != nil {
 		return err
 	}
+	p.bundles.stop()
 	return fmt.Errorf("the files of the run are no longer saved in %s, so a fresh clone cannot continue it: %w", loop.Name,
 		err)
 }
 
-// makeCarried makes the checkpoint, unless the bundle has one that this clone does not have. The caller must hold the
-// bundle's mu.
-func (p *Checkpoints) makeCarried(ctx context.Context) error {
-	if p.bundle.saved == 0 {
-		heads, err := p.bundle.heads(ctx, p.g)
-		if err != nil {
-			return err
-		}
-		missing, err := p.g.missingCommits(ctx, slices.Collect(maps.Values(heads)))
-		if err == nil && len(missing) > 0 {
-			err = errors.New("there are files of another clone, which were not restored here")
-		}
-		if err != nil {
-			return err
-		}
+// saveState makes the checkpoint on top of the one before, since a bundle leaves out what its commits are based on.
+func (p *Checkpoints) saveState(ctx context.Context) error {
+	before, err := p.g.resolve(ctx, carryRef(p.run))
+	if err != nil {
+		return err
 	}
-	return p.withAll(ctx, p.MaxNew, func(g git) error {
+	err = p.withAll(ctx, p.MaxNew, func(g git) error {
 		if err := p.removeSecrets(ctx, g); err != nil {
 			return err
 		}
 		// Commits since the base may have what this one leaves out, so HEAD is not a parent.
-		id, err := p.commitOn(ctx, g, "The last state of the run", p.base)
+		id, err := p.commitOn(ctx, g, "The last state of the run", cmp.Or(before, p.base))
 		if err != nil {
 			return err
 		}
 		return p.g.updateRefs(ctx, carryRef(p.run), id)
 	})
+	if err != nil {
+		return err
+	}
+	return p.bundles.save(ctx, p.g, p.base)
 }
 
 // removeSecrets gives files with secrets their state of the base in the index g.
@@ -124,17 +121,17 @@ type Carried struct {
 // RestoreCarried writes the files that the run changed, as the last checkpoint in .loop has them. It returns nil if
 // there is none, or if ranHere and this clone has it. It does not replace files that differ from the commit that the
 // run began on, nor the file of the plan, whose absolute path is plan. An *Error says that the repository lacks that
-// commit, or that the bundle is broken.
+// commit, or that a bundle is broken.
 func (p *Checkpoints) RestoreCarried(ctx context.Context, plan string, ranHere bool) (*Carried, error) {
-	heads, err := p.bundle.heads(ctx, p.g)
-	if err != nil || len(heads) == 0 {
-		return nil, err
+	if len(p.bundles.files) == 0 {
+		return nil, nil
 	}
-	missing, err := p.g.missingCommits(ctx, append(slices.Collect(maps.Values(heads)), p.base))
+	missing, err := p.g.missingCommits(ctx, append(p.bundles.commits(), p.base))
 	if err != nil {
 		return nil, err
 	}
-	if ranHere && !missing[heads[carryRef(p.run)]] {
+	refs := p.bundles.refs()
+	if ranHere && !missing[refs[carryRef(p.run)]] {
 		return nil, nil
 	}
 	if p.base == "" || missing[p.base] {
@@ -143,7 +140,7 @@ func (p *Checkpoints) RestoreCarried(ctx context.Context, plan string, ranHere b
 	if err := p.g.updateRefs(ctx, checkpointPrefix(p.run)+"base", p.base); err != nil { // git wants it reachable
 		return nil, err
 	}
-	if err := p.bundle.restore(ctx, p.g, heads, missing, nil); err != nil {
+	if err := p.bundles.restore(ctx, p.g, refs, missing, nil); err != nil {
 		return nil, err
 	}
 	return p.writeCarried(ctx, plan)

@@ -17,7 +17,7 @@ func (r *repo) carrying(base string) *Checkpoints {
 	r.t.Helper()
 	p := r.checkpoints("r1")
 	must(r.t, os.MkdirAll(string(loop.In(r.dir)), 0o755))
-	p.UseBundle(loop.In(r.dir), base)
+	must(r.t, p.OpenBundles(loop.In(r.dir), base))
 	return p
 }
 
@@ -52,7 +52,16 @@ func carriedRun(t *testing.T, clone ...string) (from, to *repo, base string) {
 // The files of the run are restored in a fresh clone; files that others have changed there stay.
 func TestCarry(t *testing.T) {
 	t.Parallel()
-	_, to, base := carriedRun(t)
+	from, to, base := carriedRun(t)
+	var sizes []int64
+	for _, b := range from.carrying(base).bundles.files {
+		info, err := os.Stat(b.path)
+		must(t, err)
+		sizes = append(sizes, info.Size())
+	}
+	if len(sizes) != 2 || sizes[1] > sizes[0] {
+		t.Errorf("the bundles have %d bytes", sizes)
+	}
 	to.write(to.dir, files{"theirs": "others\n", "other": "1\n"})
 	status := to.git("status", "--porcelain", "--", "other")
 	got, err := to.carrying(base).RestoreCarried(t.Context(), filepath.Join(to.dir, "plan.json"), false)
@@ -77,6 +86,7 @@ func TestCarry(t *testing.T) {
 	equal(t, "another file", to.git("status", "--porcelain", "--", "other"), status)
 	// The next session saves on top of that.
 	must(t, to.carrying(base).Carry(t.Context()))
+	equal(t, "bundles", len(to.carrying(base).bundles.files), 3)
 }
 
 // A run that comes back to an earlier clone brings its files there. Until then they are not replaced in .loop.
@@ -122,7 +132,7 @@ func TestCarryWithoutTheBase(t *testing.T) {
 	}
 	p := newRepo(t, files{"a": "1\n"}).carrying(base)
 	if got, err := p.RestoreCarried(t.Context(), "", false); got != nil || err != nil {
-		t.Errorf("without a bundle: %+v, %v", got, err)
+		t.Errorf("without bundles: %+v, %v", got, err)
 	}
 }
 
@@ -144,11 +154,13 @@ func TestCarryLeavesSecrets(t *testing.T) {
 	equal(t, "saved", from.git("diff", "--name-status", base, carryRef("r1")), "M\ta")
 	to := newRepo(t, nil)
 	to.git("fetch", "-q", from.dir, base)
-	to.git("bundle", "unbundle", loop.In(from.dir).Worktree("r1", "bundle"))
+	for _, b := range from.carrying(base).bundles.files {
+		to.git("bundle", "unbundle", b.path)
+	}
 	for line := range strings.Lines(to.git("cat-file", "--batch-check", "--batch-all-objects")) {
 		if id, about, _ := strings.Cut(line, " "); strings.HasPrefix(about, "blob") {
 			if text := to.git("cat-file", "blob", id); strings.Contains(text, "token") {
-				t.Errorf("the bundle has %q", text)
+				t.Errorf("a bundle has %q", text)
 			}
 		}
 	}
@@ -159,7 +171,7 @@ func TestCarryTooLarge(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n", ".gitignore": ".loop\n"})
 	p := r.carrying(r.git("rev-parse", "HEAD"))
-	p.bundle.most = 10
+	p.bundles.size = maxBundles - 10
 	r.write(r.dir, files{"b": "1\n"})
 	if err := p.Carry(t.Context()); err == nil || !strings.Contains(err.Error(), "larger than 128 MB") {
 		t.Errorf("it says %v", err)
@@ -187,6 +199,7 @@ func TestCarryIsCut(t *testing.T) {
 	}
 	p.g = before
 	must(t, p.Carry(t.Context()))
-	_, err := os.Stat(p.bundle.path)
-	must(t, err)
+	if b := r.carrying(p.base).bundles; len(b.files) != 1 {
+		t.Errorf("there are %d bundles", len(b.files))
+	}
 }

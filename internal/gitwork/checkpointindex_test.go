@@ -189,7 +189,7 @@ func TestCheckpointsAreWhole(t *testing.T) {
 		}},
 		"with a secret": {nil, func(r *repo, p *Checkpoints) {
 			must(t, os.MkdirAll(string(loop.In(r.dir)), 0o755))
-			p.UseBundle(loop.In(r.dir), r.git("rev-parse", "HEAD^"))
+			must(t, p.OpenBundles(loop.In(r.dir), r.git("rev-parse", "HEAD^")))
 			p.HasSecret = func(b []byte) bool { return string(b) == "1\n" }
 			must(t, p.Carry(t.Context()))
 		}},

@@ -36,8 +36,8 @@ type Checkpoints struct {
 	before settings // when the session began
 	index  string   // path of the user's
 
-	base   string  // the commit that the run began on; valid with bundle
-	bundle *bundle // nil: not used
+	base    string   // the commit that the run began on; valid with bundles
+	bundles *bundles // nil: not opened
 
 	making sync.Mutex  // one index at a time uses these
 	add    []string    // arguments of git that add all files

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -132,47 +131,51 @@ func cleanRun(ctx context.Context, o Options, dry bool) (items []CleanupItem, er
 			}
 		}
 	}
-	bundle, err := m.cleanBundle(ctx, dry, items)
-	items = append(items, bundle...)
+	bundles, err := m.cleanBundles(ctx, dry, items)
+	items = append(items, bundles...)
 	if err != nil || dry {
 		return items, err
 	}
 	return items, errors.Join(safefile.RemoveAll(o.Loop.Worktree(o.Run, "git")), m.save())
 }
 
-// cleanBundle removes the bundle of a run if it is all that stays of the run, and if refs of the repository that are
-// not branches of wavex contain its commits.
-func (m *Manager) cleanBundle(ctx context.Context, dry bool, others []CleanupItem) ([]CleanupItem, error) {
-	b := newBundle(m.opts.Loop.Worktree(m.opts.Run, "bundle"), "refs/")
-	files, err := b.files()
-	if err != nil || len(files) == 0 {
-		return nil, err
+// cleanBundles removes the bundles of a run of which nothing else stays, if other refs of the repository than branches
+// of wavex contain their commits.
+func (m *Manager) cleanBundles(ctx context.Context, dry bool, others []CleanupItem) ([]CleanupItem, error) {
+	dir := m.opts.Loop.Worktree(m.opts.Run, "bundles")
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	heads, err := b.heads(ctx, m.g)
+	saved, err := openBundles(dir, "refs/")
 	if err != nil {
 		return nil, err
 	}
-	it := CleanupItem{Kind: "bundle", Name: b.path, Run: m.opts.Run}
-	alone, err := m.g.output(ctx, slices.Concat([]string{"rev-list", "-n", "1"}, slices.Collect(maps.Values(heads)),
-		[]string{"--not", "--exclude=refs/heads/wavex/*", "--glob=refs/"})...)
-	switch cause := context.Cause(ctx); {
-	case cause != nil:
-		return nil, cause
-	case slices.ContainsFunc(others, func(it CleanupItem) bool { return !it.Removed }):
+	it := CleanupItem{Kind: "folder", Name: dir, Run: m.opts.Run}
+	if slices.ContainsFunc(others, func(it CleanupItem) bool { return !it.Removed }) {
 		it.Why = "another part of the run stays"
-	case len(heads) == 0:
-		it.Why = "it cannot be read"
-	case err != nil: // a commit is missing, or .loop was copied to a folder without a repository
-		it.Why = err.Error()
-	case alone != "":
-		it.Why = "it has commits that no other ref of the repository contains"
-	default:
-		it.Removed = true
-	}
-	if !it.Removed || dry {
 		return []CleanupItem{it}, nil
 	}
-	return []CleanupItem{it}, errors.Join(safefile.RemoveAll(b.path), safefile.RemoveAll(b.path+"s"))
+	if i := slices.IndexFunc(saved.files, func(f bundle) bool { return f.refs == nil }); i >= 0 {
+		it.Why = saved.files[i].path + " cannot be read"
+		return []CleanupItem{it}, nil
+	}
+	alone, err := m.g.output(ctx, slices.Concat([]string{"rev-list", "-n", "1"}, saved.commits(),
+		[]string{"--not", "--exclude=refs/heads/wavex/*", "--glob=refs/"})...)
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	if err != nil { // a commit is missing, or .loop was copied to a folder without a repository
+		it.Why = err.Error()
+		return []CleanupItem{it}, nil
+	}
+	if alone != "" {
+		it.Why = "it has commits that no other ref of the repository contains"
+		return []CleanupItem{it}, nil
+	}
+	if it.Removed = true; !dry {
+		err = safefile.RemoveAll(dir)
+	}
+	return []CleanupItem{it}, err
 }
 
 // cleanTrees removes worktrees.

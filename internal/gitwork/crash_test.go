@@ -127,8 +127,9 @@ exec ` + git + ` "$@"
 			r.git("update-ref", taskRef(run, task), id)
 		}
 		must(t, os.MkdirAll(string(loop.In(r.dir)), 0o755))
-		b := newBundle(loop.In(r.dir).Worktree(run, "bundle"), runPrefix(run), "refs/wavex/"+run+"/")
-		must(t, b.save(t.Context(), newGit(r.dir, r.env), r.git("rev-parse", "HEAD"), func() error { return nil }))
+		b, err := openBundles(loop.In(r.dir).Worktree(run, "bundles"), runPrefix(run), "refs/wavex/"+run+"/")
+		must(t, err)
+		must(t, b.save(t.Context(), newGit(r.dir, r.env), r.git("rev-parse", "HEAD")))
 		proctest.Script(t, filepath.Join(bin, run, "git"), wrapper)
 		must(t, os.WriteFile(filepath.Join(bin, run, "git.at"), []byte(strconv.Itoa(at)+"\n"), 0o600))
 	}

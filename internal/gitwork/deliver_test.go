@@ -313,9 +313,11 @@ func TestClean(t *testing.T) {
 	r.untouched(before)
 	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"),
 		"refs/heads/main\nrefs/heads/wavex/r1")
-	saved := loop.In(r.dir).Worktree("r1", "bundle")
-	bundle, err := os.ReadFile(saved)
-	must(t, err) // it stays beside the branch
+	bundles := func() bool {
+		_, err := os.Stat(filepath.Join(r.dir, ".loop", "worktrees", "r1.bundles"))
+		return err == nil
+	}
+	equal(t, "bundles beside the branch", bundles(), true)
 	equal(t, "worktrees", len(splitLines(r.git("worktree", "list"))), 1)
 	left := splitLines(r.git("for-each-ref", "--format=%(refname)", "refs/wavex/r1.kept/failed/"))
 	if len(left) != 1 || r.tree(left[0])["left"] != "1\n" {
@@ -327,19 +329,20 @@ func TestClean(t *testing.T) {
 	must(t, m.Close(t.Context()))
 	_, err = Clean(t.Context(), r.dir, "r1", true)
 	must(t, err)
-	must(t, os.WriteFile(saved, nil, 0o600))
+	equal(t, "bundles after a dry run", bundles(), true)
+	broken := filepath.Join(r.dir, ".loop", "worktrees", "r1.bundles", "9.bundle")
+	must(t, os.WriteFile(broken, nil, 0o600))
 	items, err = Clean(t.Context(), r.dir, "r1", false)
 	must(t, err)
-	if last := items[len(items)-1]; last.Removed || last.Name != saved || last.Why != "it cannot be read" {
+	equal(t, "bundles of which one cannot be read", bundles(), true)
+	if last := items[len(items)-1]; last.Removed || last.Why != broken+" cannot be read" {
 		t.Errorf("%+v", last)
 	}
-	must(t, os.WriteFile(saved, bundle, 0o600))
+	must(t, os.Remove(broken))
 	_, err = Clean(t.Context(), r.dir, "r1", false)
 	must(t, err)
 	equal(t, "branches", r.git("for-each-ref", "--format=%(refname)", "refs/heads"), "refs/heads/main")
-	if _, err := os.Stat(saved); !os.IsNotExist(err) {
-		t.Errorf("after the delivery the bundle is there: %v", err)
-	}
+	equal(t, "bundles after the delivery", bundles(), false)
 }
 
 // A state that cannot be read is named, and keeps no other run from being cleaned.

@@ -35,10 +35,10 @@ type git struct {
 	program string // "": git
 	dir     string
 	env     []string
-	most    int              // bytes of output that are kept; 0: all
-	mark    string           // marks the hooks' processes as the attempt's
-	stderr  *string          // gets the stderr of a git that succeeds; nil: not needed
-	changed func(ref string) // is told of each ref that was changed; nil: not needed
+	most    int                  // bytes of output that are kept; 0: all
+	mark    string               // marks the hooks' processes as the attempt's
+	stderr  *string              // gets the stderr of a git that succeeds; nil: not needed
+	changed func(ref, id string) // is told of each ref that was set, or with the id "" deleted; nil: not needed
 }
 
 // newGit chooses git's environment. The user's configuration applies, prompts are off, and messages

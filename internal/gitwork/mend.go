@@ -14,8 +14,8 @@ import (
 )
 
 // This file repairs a run after a failure of the machine. The commits and refs of wavex's git, the state of the run and
-// its bundle are on disk when they are on record. Objects of agents' git and indexes need not be: the bundle of the run
-// has the objects that it needs.
+// its bundles are on disk when they are on record. Objects of agents' git and indexes need not be: the bundles of the
+// run have the objects that it needs.
 
 // Record has the facts of the journal about a run that exists.
 type Record struct {
@@ -39,7 +39,7 @@ func (m *Manager) mend(ctx context.Context) error {
 		return err
 	}
 	present, err := m.g.listRefs(ctx, append([]string{runBranch(m.opts.Run), runBranch(m.opts.Run) + ".tasks/"},
-		m.bundle.prefixes...)...)
+		m.bundles.prefixes...)...)
 	if err != nil {
 		return err
 	}
@@ -110,23 +110,19 @@ func (m *Manager) dropRefs(ctx context.Context, refs map[string]string) error {
 	return m.g.updateRefs(ctx, pairs...)
 }
 
-// mendObjects brings back the objects of the run from its bundle, if some are missing.
+// mendObjects brings back the objects of the run from its bundles, if some are missing.
 func (m *Manager) mendObjects(ctx context.Context, present map[string]string) error {
 	needed := slices.Concat(slices.Collect(maps.Values(present)), m.neededCommits())
 	whole, err := m.findWhole(ctx, needed)
 	if err != nil || len(whole) == len(needed) {
 		return err
 	}
-	files, err := m.bundle.files()
-	if err != nil {
-		return err
-	}
-	for _, path := range files {
-		if err := m.g.unpackBundle(ctx, path); err != nil {
+	for _, f := range m.bundles.files {
+		if err := f.unpack(ctx, m.g); err != nil {
 			return err
 		}
 	}
-	m.repaired.restored = len(files) > 0
+	m.repaired.restored = len(m.bundles.files) > 0
 	if whole, err = m.findWhole(ctx, m.neededCommits()); err != nil {
 		return err
 	}
@@ -205,10 +201,10 @@ func (m *Manager) findWhole(ctx context.Context, ids []string) ([]string, error)
 	return whole, nil
 }
 
-// unpackBundle adds the objects of a bundle to the repository, of a damaged one those that can be read. The pack of a
-// bundle follows an empty line.
-func (g git) unpackBundle(ctx context.Context, path string) error {
-	text, err := safefile.Read(path, maxBundle)
+// unpack adds the objects of a bundle to the repository, of a damaged one those that can be read. The pack of a bundle
+// follows an empty line.
+func (f bundle) unpack(ctx context.Context, g git) error {
+	text, err := safefile.Read(f.path, maxBundles)
 	_, pack, _ := strings.Cut(string(text), "\n\n")
 	if pack == "" || err != nil {
 		return err

@@ -68,7 +68,7 @@ var kindsOfDamage = map[string]func(path string) error{
 }
 
 // partsOfRun are files of a run in its repository and in .loop that are not on disk when they are on record, or that
-// agents may have written: objects, which the bundle of the run has.
+// agents may have written: objects, which the bundles of the run have.
 var partsOfRun = map[string][]string{
 	"objects": {".git/objects/??/*"},
 	"worktrees": {".git/worktrees/*/HEAD", ".git/worktrees/*/commondir", ".git/worktrees/*/gitdir",
@@ -138,7 +138,7 @@ func TestLostWork(t *testing.T) {
 		y := c.git("rev-parse", "refs/wavex/r1/y")
 		id := c.git("rev-parse", pattern)
 		must(t, os.Remove(filepath.Join(c.dir, ".git/objects", id[:2], id[2:])))
-		for _, path := range c.find(".loop/worktrees/r1.bundle") {
+		for _, path := range c.find(".loop/worktrees/r1.bundles/*") {
 			must(t, os.Remove(path))
 		}
 		_, err := Open(t.Context(), c.options())
@@ -149,7 +149,7 @@ func TestLostWork(t *testing.T) {
 	}
 }
 
-// The work of an earlier attempt does not take the place of a later one, though the bundle has it and git does not.
+// The work of an earlier attempt does not take the place of a later one, though bundles have it and git does not.
 func TestEarlierWorkStaysBehind(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})

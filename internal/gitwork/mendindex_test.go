@@ -78,7 +78,7 @@ func TestMendsPartialClone(t *testing.T) {
 	for _, path := range c.find(".git/worktrees/*/index") {
 		must(t, os.Remove(path))
 	}
-	must(t, os.RemoveAll(loop.In(c.dir).Worktree("r1", "bundle")))
+	must(t, os.RemoveAll(loop.In(c.dir).Worktree("r1", "bundles")))
 	m := c.open(c.options())
 	equal(t, "the status", c.git("status", "--porcelain", "--untracked-files=no"), "A  in/staged")
 	c.mustAddHalf(m)

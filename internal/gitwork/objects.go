@@ -70,8 +70,13 @@ func (g git) refTransaction(ctx context.Context, commands ...string) error {
 	}
 	_, err := g.outputOf(ctx, strings.Join(commands, "\n")+"\n", "update-ref", "--no-deref", "--stdin")
 	for _, command := range commands {
-		if err == nil && g.changed != nil {
-			g.changed(strings.Fields(command)[1])
+		f := strings.Fields(command)
+		switch {
+		case err != nil || g.changed == nil:
+		case f[0] == "create" || f[0] == "update":
+			g.changed(f[1], f[2])
+		case f[0] == "delete":
+			g.changed(f[1], "")
 		}
 	}
 	return err

@@ -12,12 +12,12 @@ func TestRefs(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, files{"a": "1\n"})
 	r.git("tag", "-m", "a tag", "tagged")
-	var changed []string
+	changed := map[string]string{}
 	g, ctx, head := newGit(r.dir, r.env), t.Context(), r.git("rev-parse", "HEAD")
-	g.changed = func(ref string) { changed = append(changed, ref) }
+	g.changed = func(ref, id string) { changed[ref] = id }
 	must(t, g.refTransaction(ctx, "create refs/wavex/a "+head, "update refs/wavex/b "+head))
 	must(t, g.updateRefs(ctx, "refs/wavex/b", ""))
-	want := []string{"refs/wavex/a", "refs/wavex/b", "refs/wavex/b"}
+	want := map[string]string{"refs/wavex/a": head, "refs/wavex/b": ""}
 	equal(t, "changes", changed, want)
 	ids, err := g.refIDs(ctx, "refs/wavex/a", "refs/wavex/b", "refs/tags/tagged", "HEAD:a")
 	must(t, err)

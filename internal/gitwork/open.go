@@ -35,7 +35,7 @@ type Manager struct {
 	shared   *sharedDir   // shared mode only
 	slots    slots
 	trash    trash
-	bundle   *bundle
+	bundles  *bundles
 	repaired repaired
 	settings settings // of git, as Open found them
 	hooks    string   // the directory of the hooks, relative if each working tree has its own
@@ -169,9 +169,11 @@ func (m *Manager) open(ctx context.Context, session bool) error {
 		return err
 	}
 	m.g, m.repository = newGit(m.opts.Project, m.opts.Env).inRepository(m.opts.Project)
-	m.bundle = newBundle(m.opts.Loop.Worktree(m.opts.Run, "bundle"), runPrefix(m.opts.Run),
-		"refs/wavex/"+m.opts.Run+"/", "refs/wavex/"+m.opts.Run+".kept/")
-	m.g.changed = m.bundle.note
+	if m.bundles, err = openBundles(m.opts.Loop.Worktree(m.opts.Run, "bundles"), runPrefix(m.opts.Run),
+		"refs/wavex/"+m.opts.Run+"/", "refs/wavex/"+m.opts.Run+".kept/"); err != nil {
+		return err
+	}
+	m.g.changed, m.bundles.noted = m.bundles.note, true
 	m.state = savedState{Version: 1, Run: m.opts.Run, Project: m.opts.Project}
 	if old != nil {
 		m.state = *old

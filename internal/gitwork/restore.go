@@ -6,21 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"wavex/internal/safefile"
 )
 
-// This file brings the commits and refs of a run back from its bundle, where the repository does not have them.
+// This file brings the commits and refs of a run back from its bundles, where the repository does not have them.
 
-// restore makes sure that the repository has the commits of the run, those in its bundle and those that its state
+// restore makes sure that the repository has the commits of the run, those in its bundles and those that its state
 // names, and their refs. An *Error says that it cannot.
 func (m *Manager) restore(ctx context.Context) error {
-	refs, err := m.bundle.heads(ctx, m.g)
-	if err != nil {
-		return err
-	}
-	needed, base := m.neededCommits(), baseRef(m.opts.Run)
-	wanted := slices.Concat(slices.Collect(maps.Values(refs)), needed, []string{m.state.Base, base})
+	needed, base, refs := m.neededCommits(), baseRef(m.opts.Run), m.bundles.refs()
 	last := map[string]string{} // commits of integrated tasks, of which no later work waits
 	for _, w := range m.state.Waves {
 		maps.Copy(last, w.Tasks)
@@ -35,14 +28,14 @@ func (m *Manager) restore(ctx context.Context) error {
 			delete(refs, ref) // of an earlier attempt: the last one made no changes
 		}
 	}
-	missing, err := m.g.missingCommits(ctx, wanted)
+	missing, err := m.g.missingCommits(ctx, slices.Concat(m.bundles.commits(), needed, []string{m.state.Base, base}))
 	if err != nil {
 		return err
 	}
 	if missing[m.state.Base] {
 		return m.g.missingBase(ctx, m.state.Base, m.opts.Run)
 	}
-	present, err := m.g.listRefs(ctx, m.bundle.prefixes...)
+	present, err := m.g.listRefs(ctx, m.bundles.prefixes...)
 	if err != nil {
 		return err
 	}
@@ -53,7 +46,7 @@ func (m *Manager) restore(ctx context.Context) error {
 		delete(missing, base)
 	}
 	m.repaired.restored = m.repaired.restored || len(missing) > 0
-	if err := m.bundle.restore(ctx, m.g, refs, missing, present); err != nil {
+	if err := m.bundles.restore(ctx, m.g, refs, missing, present); err != nil {
 		return err
 	}
 	if missing, err = m.g.missingCommits(ctx, needed); err != nil {
@@ -73,7 +66,7 @@ func (m *Manager) lostCommit(id string) error {
 }
 
 // restoreTaskRefs sets the refs of the tasks that wait for their integration as the state has them: a later attempt
-// without changes is not in the bundle, which may still have the work of an earlier one.
+// without changes is in no bundle, which may still have the work of an earlier one.
 func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]string) error {
 	var pairs []string
 	for _, t := range slices.Concat(m.state.Trees, m.state.Parked) {
@@ -88,59 +81,52 @@ func (m *Manager) restoreTaskRefs(ctx context.Context, present map[string]string
 	return m.g.updateRefs(ctx, pairs...)
 }
 
-// restore adds the commits of refs to the repository if some are missing. It sets those of the refs that the repository
-// does not have, or that it has with an older commit.
-func (b *bundle) restore(ctx context.Context, g git, refs map[string]string, missing map[string]bool,
+// restore adds the missing commits of refs to the repository, and those of the chain, on which they may be based. It
+// sets those of the refs that the repository does not have, or that it has with an older commit.
+func (b *bundles) restore(ctx context.Context, g git, refs map[string]string, missing map[string]bool,
 	present map[string]string) error {
 	var pairs []string
-	lacks := false
-	for ref, id := range refs {
-		lacks = lacks || missing[id]
-		if missing[id] || present[ref] == "" {
-			pairs = append(pairs, ref, id)
+	for _, f := range b.files {
+		unbundle := false
+		for ref, id := range f.refs {
+			unbundle = unbundle || missing[id] && (refs[ref] == id || strings.HasPrefix(ref, b.chain))
 		}
-	}
-	files, err := b.files()
-	if err != nil {
-		return err
-	}
-	for _, path := range files {
-		if !lacks {
-			break
+		if !unbundle {
+			continue
 		}
-		if err := g.run(ctx, "bundle", "unbundle", path); exitCode(err) > 0 {
-			return &Error{NoCommits, fmt.Sprintf("restoring the commits of the run from %s: %s", path, err),
+		if err := g.run(ctx, "bundle", "unbundle", f.path); exitCode(err) > 0 {
+			return &Error{NoCommits, fmt.Sprintf("restoring the commits of the run from %s: %s", f.path, err),
 				"continue where the run was made; --fresh starts over"}
 		} else if err != nil {
 			return err
 		}
 	}
+	for ref, id := range refs {
+		if missing[id] || present[ref] == "" {
+			pairs = append(pairs, ref, id)
+		}
+	}
 	return g.updateRefs(ctx, pairs...)
 }
 
-// heads returns the commits of the run's refs in the bundle. Agents can write to .loop, so the file may name other
-// refs, or may not be a bundle and have no refs.
-func (b *bundle) heads(ctx context.Context, g git) (map[string]string, error) {
-	heads := map[string]string{}
-	files, err := b.files()
-	for _, path := range files {
-		f, err := safefile.Open(path) // git would wait for a named pipe
-		if err != nil {
-			return nil, err
-		}
-		_ = f.Close() // nothing was read
-		g.most = maxBundle
-		out, err := g.output(ctx, "bundle", "list-heads", path)
-		if err != nil && exitCode(err) <= 0 {
-			return nil, err
-		}
-		for _, line := range splitLines(out) {
-			if id, ref, _ := strings.Cut(line, " "); err == nil && b.owns(ref) && isObjectID(id) {
-				heads[ref] = id
-			}
+// refs returns the refs in the bundles, as the last bundle with each has it.
+func (b *bundles) refs() map[string]string {
+	refs := map[string]string{}
+	for _, f := range b.files {
+		maps.Copy(refs, f.refs)
+	}
+	return refs
+}
+
+// commits returns the commits that the bundles have refs for.
+func (b *bundles) commits() []string {
+	var ids []string
+	for _, f := range b.files {
+		for _, id := range f.refs {
+			ids = append(ids, id)
 		}
 	}
-	return heads, err
+	return ids
 }
 
 // missingCommits returns those of the commits, by id or ref, that are not in the repository.

@@ -90,8 +90,8 @@ func (d Dir) Task(run, task string, names ...string) string {
 	return d.Run(run, append([]string{Tasks, task}, names...)...)
 }
 
-// Worktree returns the path of a run's file in Worktrees: "json" for its state, "lock" for its lock, "bundle" for its
-// commits, "git" for that of settings and hooks, and the number of a worktree for its directory.
+// Worktree returns the path of a run's file in Worktrees: "json" for its state, "lock" for its lock, "bundles" for the
+// directory of its commits, "git" for that of settings and hooks, and the number of a worktree for its directory.
 func (d Dir) Worktree(run, suffix string) string { return d.Path(Worktrees, run+"."+suffix) }
 
 // Attempt returns the name of the directory of an attempt in that of its task.

@@ -82,7 +82,7 @@ func TestPathsAreDocumented(t *testing.T) {
 	d := loop.Dir("")
 	want := map[string]bool{d.Path("PHASE.md"): true, d.Run("RUN"): true, d.Task("RUN", "TASK"): true}
 	for _, path := range []string{d.Worktree("RUN", "N"), d.Worktree("RUN", "json"), d.Worktree("RUN", "lock"),
-		d.Worktree("RUN", "bundle"),
+		d.Worktree("RUN", "bundles"),
 		d.Calls("RUN", "review-N"), d.Calls("RUN", "criteria-N"), d.Calls("RUN", "precheck-TASK-N"),
 		d.Task("RUN", "TASK", loop.Attempt(0)), d.Task("RUN", "TASK", loop.Panel(0))} {
 		want[strings.Replace(path, "-0", "-N", 1)] = true

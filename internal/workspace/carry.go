@@ -29,7 +29,9 @@ func (t *Workspace) RestoreShared(ctx context.Context, base, plan string, say fu
 	if err != nil {
 		return false, err
 	}
-	points.UseBundle(t.config.Loop, base)
+	if err := points.OpenBundles(t.config.Loop, base); err != nil {
+		return !ran, err
+	}
 	got, err := points.RestoreCarried(ctx, plan, ran)
 	if err != nil || got == nil {
 		return !ran, err

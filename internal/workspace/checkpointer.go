@@ -175,7 +175,9 @@ func (p *Checkpointer) open(ctx context.Context, d pendingCheckpoint) (*gitwork.
 	if p.base != "" {
 		secrets := secret.New(os.Environ()).Data()
 		points.HasSecret = func(text []byte) bool { return !bytes.Equal(secrets.Bytes(text), text) }
-		points.UseBundle(p.config.Loop, p.base)
+		if err := points.OpenBundles(p.config.Loop, p.base); err != nil {
+			return nil, err
+		}
 	}
 	if err := points.SetRanHere(ctx); err != nil { // before any work
 		p.warn(err)
