@@ -176,7 +176,7 @@ func TestSettingsOfAResume(t *testing.T) {
 		"wave-budget": false} {
 		s = &settingsTest{args: []string{"--" + flag, "+5"}}
 		c, err = s.resumed(t, &old)
-		if more != (err == nil) || err != nil && !strings.Contains(err.Error(), "has no such limit") ||
+		if more != (err == nil) || err != nil && !strings.Contains(err.Error(), "has no limit that") ||
 			more && c.Limits.USD != 10_000_000 {
 			t.Errorf("a resume with +5 for %s: %+v, %v", flag, c.Limits, err)
 		}
