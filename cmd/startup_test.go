@@ -106,7 +106,7 @@ func noPatterns(t *testing.T, path string) {
 		ast.Inspect(vars, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok {
 				if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "regexp" && sel.Sel.Name == "MustCompile" {
-					t.Errorf("%s: a pattern is compiled before main; take lazyregexp.New", files.Position(sel.Pos()))
+					t.Errorf("%s: a pattern is compiled before main; take textfmt.Pattern", files.Position(sel.Pos()))
 				}
 			}
 			_, inside := n.(*ast.FuncLit)

@@ -1,6 +1,6 @@
 package request
 
-// This file holds the session of a request, and records what it does.
+// This file holds the session of a request, and records its steps.
 
 import (
 	"context"
