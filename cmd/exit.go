@@ -11,10 +11,10 @@ import (
 	"syscall"
 
 	"wavex/internal/event"
-	"wavex/internal/exhaustion"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
 	"wavex/internal/planfile"
+	"wavex/internal/proc"
 	"wavex/internal/usererr"
 )
 
@@ -107,7 +107,7 @@ func (a *advisedError) Unwrap() error { return a.err }
 func writeErrorAdvice(err error) string {
 	var told *advisedError
 	var path *fs.PathError
-	l, limited := exhaustion.Of(err)
+	l, limited := proc.LimitOf(err)
 	switch {
 	case errors.As(err, &told):
 	case limited:
@@ -128,7 +128,7 @@ func writeErrorAdvice(err error) string {
 
 // continueAdvice returns the advice to print before a command that continues the run.
 func continueAdvice(err error) string {
-	if l, limited := exhaustion.Of(err); limited {
+	if l, limited := proc.LimitOf(err); limited {
 		return l.String()
 	}
 	return "put that right"

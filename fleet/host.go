@@ -17,7 +17,6 @@ import (
 	"wavex/fleet/worker"
 	"wavex/internal/agent"
 	"wavex/internal/doctor"
-	"wavex/internal/exhaustion"
 	"wavex/internal/filetree"
 	"wavex/internal/loop"
 	"wavex/internal/proc"
@@ -85,10 +84,10 @@ const (
 // full says why this machine must not take attempts now.
 func (h *workerHost) full() string {
 	if free := cmd.FreeMemory(); free > 0 && free < workerMemory {
-		return exhaustion.Size(uint64(free)) + " of memory free, less than " + exhaustion.Size(workerMemory)
+		return proc.FormatSize(uint64(free)) + " of memory free, less than " + proc.FormatSize(workerMemory)
 	}
-	if free, _, known := exhaustion.DiskFree(h.opts.dir); known && free < workerDisk {
-		return exhaustion.Size(free) + " free in " + h.opts.dir + ", less than " + exhaustion.Size(workerDisk)
+	if free, _, known := proc.DiskFree(h.opts.dir); known && free < workerDisk {
+		return proc.FormatSize(free) + " free in " + h.opts.dir + ", less than " + proc.FormatSize(workerDisk)
 	}
 	return ""
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"wavex/internal/check"
-	"wavex/internal/exhaustion"
 	"wavex/internal/plan"
+	"wavex/internal/proc"
 )
 
 func TestClassifyWork(t *testing.T) {
@@ -176,17 +176,17 @@ func TestSignature(t *testing.T) {
 // A full disk stands behind the reason of a failure; a limit that the attempt reached stands before it.
 func TestWithLimits(t *testing.T) {
 	t.Parallel()
-	full := exhaustion.Limit{Reached: "the disk of /w is full", Remedy: "free some space there"}
+	full := proc.Limit{Reached: "the disk of /w is full", Remedy: "free some space there"}
 	const failed = "check failed: go test"
 	for _, tc := range []struct {
 		reason, reached string
-		disk            exhaustion.Limit
+		disk            proc.Limit
 		want            string
 	}{
-		{failed, "", exhaustion.Limit{}, failed},
+		{failed, "", proc.Limit{}, failed},
 		{failed, "", full, failed + "; the disk of /w is full; free some space there"},
 		{failed, "memory limit", full, "memory limit: " + failed + "; the disk of /w is full; free some space there"},
-		{"memory limit: " + failed, "memory limit", exhaustion.Limit{}, "memory limit: " + failed},
+		{"memory limit: " + failed, "memory limit", proc.Limit{}, "memory limit: " + failed},
 		{"no space left: " + full.String(), "", full, "no space left: " + full.String()},
 	} {
 		if got := withLimits(tc.reason, tc.reached, tc.disk); got != tc.want {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"wavex/internal/check"
-	"wavex/internal/exhaustion"
 	"wavex/internal/filetree"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
@@ -41,7 +40,7 @@ func (l *Local) Attempt(ctx context.Context, req Request, hooks Hooks) Result {
 	t.res.Contained = true
 	v := t.run(ctx)
 	if v.outcome != Done {
-		disk, _ := exhaustion.Disk(req.Dir)
+		disk, _ := proc.DiskLimit(req.Dir)
 		v.reason = withLimits(v.reason, t.exhausted, disk)
 		t.res.Denials = slices.Concat(t.res.Denials, t.absent)
 	}
@@ -71,7 +70,7 @@ func (l *Local) Attempt(ctx context.Context, req Request, hooks Hooks) Result {
 
 // withLimits returns the reason of an attempt that failed with the limit that it reached before it, and
 // with a full disk behind it, which need not be the cause.
-func withLimits(reason, reached string, disk exhaustion.Limit) string {
+func withLimits(reason, reached string, disk proc.Limit) string {
 	if !strings.Contains(reason, reached) {
 		reason = reached + ": " + reason
 	}
@@ -117,7 +116,7 @@ func (t *attempt) run(ctx context.Context) classification {
 	}
 	var err error
 	if t.turn, err = t.PrepareTurn(t.req); err != nil {
-		return classification{outcome: Broken, reason: exhaustion.Text(err)}
+		return classification{outcome: Broken, reason: proc.ErrorText(err)}
 	}
 	t.env = t.Environ(t.turn.Env)
 	if t.turn.Policy.DeniesPush() {
@@ -128,7 +127,7 @@ func (t *attempt) run(ctx context.Context) classification {
 		if cause := context.Cause(ctx); cause != nil {
 			return classification{outcome: Interrupted, reason: "stopped during the checks before: " + cause.Error()}
 		}
-		return classification{outcome: Broken, reason: exhaustion.Text(err)}
+		return classification{outcome: Broken, reason: proc.ErrorText(err)}
 	}
 	t.res.Vacuous, t.res.Unmeasured = before.Vacuous, before.Unmeasured
 	first := before

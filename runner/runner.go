@@ -15,8 +15,8 @@ import (
 
 	"wavex/budget"
 	"wavex/internal/check"
-	"wavex/internal/exhaustion"
 	"wavex/internal/plan"
+	"wavex/internal/proc"
 )
 
 // Outcome says how an attempt ended. The set is closed.
@@ -256,7 +256,7 @@ type Result struct {
 
 // CannotBegin returns the result of an attempt that an error kept from its beginning. It names a limit of the machine.
 func CannotBegin(err error) Result {
-	return Result{Outcome: Broken, Reason: exhaustion.Text(err), Started: time.Now().UTC(), Contained: true}
+	return Result{Outcome: Broken, Reason: proc.ErrorText(err), Started: time.Now().UTC(), Contained: true}
 }
 
 // Edited reports whether the attempt has changed files, by the difference of their bytes.

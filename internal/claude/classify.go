@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"wavex/internal/exhaustion"
+	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 	"wavex/runner"
 )
@@ -64,7 +64,7 @@ type turnEnd struct {
 func classifyTurn(e turnEnd) runner.TurnResult {
 	switch {
 	case e.startErr != nil:
-		return ended(runner.Broken, exhaustion.Text(e.startErr), "")
+		return ended(runner.Broken, proc.ErrorText(e.startErr), "")
 	case e.policy != nil:
 		return ended(e.policy.outcome, e.policy.reason, "")
 	case errors.Is(e.stop, errNoise):

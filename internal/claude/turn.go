@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"wavex/budget"
-	"wavex/internal/exhaustion"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
@@ -58,7 +57,7 @@ func (a *Agent) Turn(ctx context.Context, req runner.TurnRequest) runner.TurnRes
 		}
 	}
 	var start *proc.StartError
-	if _, limited := exhaustion.Of(k.end.startErr); !limited && errors.As(k.end.startErr, &start) {
+	if _, limited := proc.LimitOf(k.end.startErr); !limited && errors.As(k.end.startErr, &start) {
 		v.Reason += fmt.Sprintf("; is %s installed, and is it in PATH?", cmp.Or(t.Name, "claude"))
 	}
 	t.fillResult(&v, k)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"wavex/internal/exhaustion"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
@@ -24,7 +23,7 @@ func Disk(dir string) Check {
 	if !writable(dir) {
 		return failCheck(name, dir+" cannot be written", "give the user that runs wavex the right to write there")
 	}
-	free, _, known := exhaustion.DiskFree(dir)
+	free, _, known := proc.DiskFree(dir)
 	return diskCheck(free, known)
 }
 
@@ -34,11 +33,11 @@ func diskCheck(free uint64, known bool) Check {
 	case !known:
 		return okCheck(name, "free space is not known on this system")
 	case free < minFreeDisk:
-		return failCheck(name, exhaustion.Size(free)+" free", fix)
+		return failCheck(name, proc.FormatSize(free)+" free", fix)
 	case free < lowFreeDisk:
-		return warnCheck(name, exhaustion.Size(free)+" free", fix)
+		return warnCheck(name, proc.FormatSize(free)+" free", fix)
 	}
-	return okCheck(name, exhaustion.Size(free)+" free")
+	return okCheck(name, proc.FormatSize(free)+" free")
 }
 
 // memoryPerProcess is the memory of a CLI process in bytes (observed on claude 2.1.330: about 195 MB),
@@ -54,11 +53,11 @@ func Memory(free int64, parallel int) Check {
 	case free <= 0:
 		return okCheck(name, "free memory is not known on this system")
 	case need > free:
-		return warnCheck(name, fmt.Sprintf("%s free, and %d side by side need %s", exhaustion.Size(uint64(free)), parallel,
-			exhaustion.Size(uint64(need))),
+		return warnCheck(name, fmt.Sprintf("%s free, and %d side by side need %s", proc.FormatSize(uint64(free)), parallel,
+			proc.FormatSize(uint64(need))),
 			fmt.Sprintf("use -j %d", max(1, free/memoryPerProcess)))
 	}
-	return okCheck(name, fmt.Sprintf("%s free, enough for %d side by side", exhaustion.Size(uint64(free)), parallel))
+	return okCheck(name, fmt.Sprintf("%s free, enough for %d side by side", proc.FormatSize(uint64(free)), parallel))
 }
 
 // Wall reports whether agents can work behind bubblewrap; err says why they cannot.

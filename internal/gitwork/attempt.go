@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"wavex/internal/exhaustion"
 	"wavex/internal/plan"
+	"wavex/internal/proc"
 	"wavex/internal/safefile"
 	"wavex/internal/textfmt"
 	"wavex/runner"
@@ -33,7 +33,7 @@ func (m *Manager) Enter(ctx context.Context, req *runner.Request, hooks *runner.
 	}
 	res = runner.Result{Outcome: runner.Broken, Session: req.Session, Started: began.UTC(),
 		Duration: m.opts.Now().Sub(began), Contained: true}
-	why := lacks + exhaustion.Text(err)
+	why := lacks + proc.ErrorText(err)
 	if cause := context.Cause(ctx); cause != nil {
 		res.Outcome, why = runner.Interrupted, "stopped before it began: "+cause.Error()
 	} else if errors.Is(err, errTurnGone) {

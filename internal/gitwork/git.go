@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"wavex/internal/async"
-	"wavex/internal/exhaustion"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
 )
@@ -265,7 +264,7 @@ func (g git) failure(args []string, exit proc.Exit, stderr, stdout string) *gitE
 	}
 	failed := &gitError{program: g.name(), args: args, code: exit.Code, signal: exit.Signal,
 		stderr: stderr, stdout: stdout}
-	if l, full := exhaustion.Disk(g.dir); full {
+	if l, full := proc.DiskLimit(g.dir); full {
 		failed.disk = l.String()
 	}
 	return failed

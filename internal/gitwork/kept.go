@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"wavex/internal/exhaustion"
 	"wavex/internal/loop"
+	"wavex/internal/proc"
 	"wavex/internal/safefile"
 )
 
@@ -33,7 +33,7 @@ func (m *Manager) isLarge() bool {
 
 // keepsTrees reports whether the worktrees of the run stay for the next one. A sparse checkout has files of its own.
 func (m *Manager) keepsTrees() bool {
-	free, _, known := exhaustion.DiskFree(string(m.opts.Loop))
+	free, _, known := proc.DiskFree(string(m.opts.Loop))
 	return m.isLarge() && !isTrue(m.settings.value("core.sparsecheckout")) && (!known || free > m.opts.SpareDisk)
 }
 

@@ -56,6 +56,8 @@ func helper(name string, args []string) int {
 		return wavex(args[0])
 	case "guarded":
 		return guarded(args[0], args[1], args[2:]...)
+	case "reach":
+		return reachLimit(args[0], args[1])
 	default:
 		return 98
 	}

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"wavex/internal/exhaustion"
 )
 
 // This file finds out whether the kernel may have killed a process for lack of memory.
@@ -49,5 +47,5 @@ func (p *platform) killedForMemory() string {
 	if machineKills() <= p.kills {
 		return ""
 	}
-	return exhaustion.Memory().String()
+	return MemoryLimit().String()
 }

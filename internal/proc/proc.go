@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"wavex/internal/exhaustion"
 	"wavex/internal/safefile"
 )
 
@@ -73,7 +72,7 @@ type StartError struct {
 }
 
 func (e *StartError) Error() string {
-	return fmt.Sprintf("starting %s: %s", e.Program, exhaustion.Text(e.Err))
+	return fmt.Sprintf("starting %s: %s", e.Program, ErrorText(e.Err))
 }
 
 // Unwrap returns the cause.

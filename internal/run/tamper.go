@@ -16,9 +16,9 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"wavex/internal/exhaustion"
 	"wavex/internal/loop"
 	"wavex/internal/planfile"
+	"wavex/internal/proc"
 	"wavex/internal/runlog"
 	"wavex/internal/safefile"
 	"wavex/internal/statefiles"
@@ -85,7 +85,7 @@ func (s tamperDetector) begin(req runner.Request, hooks *runner.Hooks) (end func
 		found, limited := s.findTampers(before, req)
 		res.Tampered = runner.MergeTampers(res.Tampered, slices.Concat(during, found, s.user.Changes(since, -1)))
 		if limited != nil && res.Outcome == runner.Done {
-			res.Outcome, res.Reason = runner.Broken, exhaustion.Text(limited)
+			res.Outcome, res.Reason = runner.Broken, proc.ErrorText(limited)
 		}
 	}, before.limited
 }
@@ -126,7 +126,7 @@ type loopSnapshot struct {
 
 // note keeps an error of a limit of the machine.
 func (l *loopSnapshot) note(err error) {
-	if _, limited := exhaustion.Of(err); limited {
+	if _, limited := proc.LimitOf(err); limited {
 		l.limited = err
 	}
 }
@@ -213,7 +213,7 @@ func (s tamperDetector) journalChanged(before, after os.FileInfo) bool {
 	}
 	f, err := safefile.Open(s.loop.Path(loop.Journal))
 	if err != nil {
-		_, limited := exhaustion.Of(err)
+		_, limited := proc.LimitOf(err)
 		return !limited
 	}
 	defer func() { _ = f.Close() }() // read only

@@ -6,7 +6,7 @@ package usererr
 import (
 	"fmt"
 
-	"wavex/internal/exhaustion"
+	"wavex/internal/proc"
 )
 
 // UsageError is a mistake in the call of wavex.
@@ -29,7 +29,7 @@ func Blocked(err error) error { return &BlockedError{err} }
 // Input returns an error about a file that wavex was given: a BlockedError if a limit of the machine
 // kept wavex from reading it, else a UsageError.
 func Input(err error) error {
-	if _, limited := exhaustion.Of(err); limited {
+	if _, limited := proc.LimitOf(err); limited {
 		return Blocked(err)
 	}
 	return Usage("%s", err)

@@ -1,4 +1,4 @@
-package exhaustion
+package proc
 
 import (
 	"fmt"
@@ -15,16 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMain also runs the children of TestReached, each of which reaches one limit.
-func TestMain(m *testing.M) {
-	if reach, ok := map[string]func(arg string) error{"files": reachFiles, "processes": reachProcesses,
-		"disk": reachDisk, "inodes": reachInodes, "group": reachGroup}[os.Getenv("EXHAUST")]; ok {
-		if err := reach(os.Getenv("EXHAUST_ARG")); err != nil {
-			fmt.Println(Text(err))
-		}
-		os.Exit(0)
+// reachLimit reaches one limit in a child of TestReached, and prints its error.
+func reachLimit(what, arg string) int {
+	reach := map[string]func(arg string) error{"files": reachFiles, "processes": reachProcesses,
+		"disk": reachDisk, "inodes": reachInodes, "group": reachGroup}[what]
+	if err := reach(arg); err != nil {
+		fmt.Println(ErrorText(err))
 	}
-	os.Exit(m.Run())
+	return 0
 }
 
 func setLimit(resource int, n uint64) {
@@ -113,8 +111,7 @@ func TestReached(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			c := exec.CommandContext(t.Context(), os.Args[0])
-			c.Env = append(os.Environ(), "EXHAUST="+what, "EXHAUST_ARG="+dir)
+			c := exec.CommandContext(t.Context(), os.Args[0], "helper", "reach", what, dir)
 			if what == "disk" || what == "inodes" {
 				c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 				if os.Getuid() != 0 {
@@ -151,7 +148,7 @@ func TestSpaceOf(t *testing.T) {
 			t.Errorf("%s: %d bytes, %d files, %t", name, bytes, files, known)
 		}
 	}
-	if l, full := Disk("/proc"); full {
+	if l, full := DiskLimit("/proc"); full {
 		t.Error("a file system without blocks: ", l)
 	}
 }
@@ -173,8 +170,7 @@ func TestGroup(t *testing.T) {
 	if dir == "" {
 		t.Skip("no control group with a limit of processes can be made here")
 	}
-	c := exec.CommandContext(t.Context(), os.Args[0])
-	c.Env = append(os.Environ(), "EXHAUST=group", "EXHAUST_ARG="+dir)
+	c := exec.CommandContext(t.Context(), os.Args[0], "helper", "reach", "group", dir)
 	out, err := c.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "the control group may have 77 processes; raise its pids.max") {
 		t.Errorf("%v: %s", err, out)

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin && !windows
 
-package exhaustion
+package proc
 
 func openFiles() int64     { return 0 }
 func userProcesses() int64 { return 0 }

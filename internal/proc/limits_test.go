@@ -1,4 +1,4 @@
-package exhaustion
+package proc
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestOf(t *testing.T) {
+func TestLimitOf(t *testing.T) {
 	t.Parallel()
 	in := func(op string, code syscall.Errno) error {
 		return fmt.Errorf("doing it: %w", &fs.PathError{Op: op, Path: "/none/file", Err: code})
@@ -30,19 +30,19 @@ func TestOf(t *testing.T) {
 		"another error":    {in("open", syscall.ENOENT), ""},
 		"no errno":         {errors.New("x"), ""},
 	} {
-		l, limited := Of(c.err)
+		l, limited := LimitOf(c.err)
 		if limited != (c.want != "") || !strings.Contains(l.String(), c.want) {
 			t.Errorf("%s: %v", name, l)
 		}
-		text := Text(c.err)
+		text := ErrorText(c.err)
 		if !strings.HasPrefix(text, c.err.Error()) || limited != strings.HasSuffix(text, ": "+l.String()) {
 			t.Errorf("%s: %s", name, text)
 		}
-		if again := Text(errors.New(text)); again != text {
+		if again := ErrorText(errors.New(text)); again != text {
 			t.Errorf("%s: told twice: %s", name, again)
 		}
 	}
-	text := Text(fmt.Errorf("%w: %s", syscall.EADDRINUSE, Text(syscall.EADDRINUSE)))
+	text := ErrorText(fmt.Errorf("%w: %s", syscall.EADDRINUSE, ErrorText(syscall.EADDRINUSE)))
 	if strings.Count(text, "choose another port") != 1 {
 		t.Error("told twice: " + text)
 	}
@@ -52,11 +52,11 @@ func TestSize(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[uint64]string{0: "0 MB", 4 << 10: "4 KB", 1<<20 - 1: "1023 KB", 1 << 20: "1 MB",
 		1<<30 - 1: "1023 MB", 1 << 30: "1.0 GB", 3 << 29: "1.5 GB"} {
-		if got := Size(n); got != want {
+		if got := FormatSize(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}
-	if l := Memory(); !strings.Contains(l.String(), "for lack of memory; run fewer attempts") {
+	if l := MemoryLimit(); !strings.Contains(l.String(), "for lack of memory; run fewer attempts") {
 		t.Error(l)
 	}
 }

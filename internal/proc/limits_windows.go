@@ -1,4 +1,4 @@
-package exhaustion
+package proc
 
 import "golang.org/x/sys/windows"
 

@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package exhaustion
+package proc
 
 import (
 	"os"

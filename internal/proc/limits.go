@@ -1,7 +1,7 @@
-// Package exhaustion names the limit behind an error of the system: open files, processes, memory,
-// disk, ports. Each sentence has the limit, its value, and what to raise. It knows the errors
-// of the system, and no caller.
-package exhaustion
+package proc
+
+// This file names the limit behind an error of the system: open files, processes, memory, disk, ports. Each sentence
+// has the limit, its value, and what to raise. It knows the errors of the system, and no caller.
 
 import (
 	"errors"
@@ -22,17 +22,17 @@ type Limit struct {
 
 func (l Limit) String() string { return l.Reached + "; " + l.Remedy }
 
-// Text returns the text of err, with its limit if it has one that the text does not name.
-func Text(err error) string {
+// ErrorText returns the text of err, with its limit if it has one that the text does not name.
+func ErrorText(err error) string {
 	text := err.Error()
-	if l, ok := Of(err); ok && !strings.Contains(text, l.Remedy) {
+	if l, ok := LimitOf(err); ok && !strings.Contains(text, l.Remedy) {
 		text += ": " + l.String()
 	}
 	return text
 }
 
-// Of returns the limit behind err.
-func Of(err error) (Limit, bool) {
+// LimitOf returns the limit behind err.
+func LimitOf(err error) (Limit, bool) {
 	var code syscall.Errno
 	if !errors.As(err, &code) {
 		return Limit{}, false
@@ -72,7 +72,7 @@ func diskOf(err error, code syscall.Errno) Limit {
 	on := "the disk"
 	if errors.As(err, &path) {
 		on = "the disk of " + path.Path
-		if l, full := Disk(filepath.Dir(path.Path)); full && code == syscall.ENOSPC {
+		if l, full := DiskLimit(filepath.Dir(path.Path)); full && code == syscall.ENOSPC {
 			return l
 		}
 	}
@@ -85,8 +85,8 @@ func diskOf(err error, code syscall.Errno) Limit {
 // minFree is the space below which a disk counts as full, in bytes: programs fail before the last block.
 const minFree = 64 << 10
 
-// Disk returns the limit of the disk of a directory if it is full.
-func Disk(dir string) (Limit, bool) {
+// DiskLimit returns the limit of the disk of a directory if it is full.
+func DiskLimit(dir string) (Limit, bool) {
 	free, files, known := DiskFree(dir)
 	switch {
 	case !known:
@@ -99,13 +99,13 @@ func Disk(dir string) (Limit, bool) {
 	return Limit{}, false
 }
 
-// Memory returns the limit of a process that the kernel may have killed for lack of memory.
-func Memory() Limit {
+// MemoryLimit returns the limit of a process that the kernel may have killed for lack of memory.
+func MemoryLimit() Limit {
 	return Limit{"the kernel may have killed it for lack of memory", "run fewer attempts at once (-j)"}
 }
 
-// Size returns a number of bytes for people, as tenths of a GB or, if it is smaller, as whole MB or KB.
-func Size(n uint64) string {
+// FormatSize returns a number of bytes for people, as tenths of a GB or, if it is smaller, as whole MB or KB.
+func FormatSize(n uint64) string {
 	switch {
 	case n >= 1<<30:
 		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
