@@ -26,7 +26,6 @@ import (
 	"wavex/internal/report"
 	"wavex/internal/run"
 	"wavex/internal/runlog"
-	"wavex/internal/wall"
 )
 
 type doctorOptions struct {
@@ -197,10 +196,10 @@ func (d *diagnosis) report(ctx context.Context) doctorReport {
 	checks = append(checks, workers...)
 	switch d.opts.run.want.Sandbox.Mode {
 	case event.SandboxAuto:
-		_, err := wall.Try(ctx, d.dir, d.env)
+		_, err := proc.TryWall(ctx, d.dir, d.env)
 		checks = append(checks, doctor.Wall(err))
 	case event.SandboxStrict:
-		_, err := wall.TryStrict(ctx, d.dir, d.env, nil)
+		_, err := proc.TryStrictWall(ctx, d.dir, d.env, nil)
 		checks = append(checks, doctor.StrictWall(err))
 	}
 	if d.opts.probe && argv != nil {

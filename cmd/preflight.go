@@ -21,7 +21,6 @@ import (
 	"wavex/internal/rehearse"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
-	"wavex/internal/wall"
 	"wavex/runner"
 )
 
@@ -53,11 +52,11 @@ func checkLogin(ctx context.Context, a *agent.Agent, env []string, dir string, s
 
 // tryWall returns the wall of the session, or nil, and records why there is none. Nothing runs if a strict wall
 // is asked for and missing.
-func (r *invocation) tryWall(ctx context.Context) (*wall.Wall, error) {
+func (r *invocation) tryWall(ctx context.Context) (*proc.Wall, error) {
 	s := &r.config.Sandbox
 	s.Wall, s.Reason = false, ""
 	if s.Mode == event.SandboxStrict {
-		w, err := wall.TryStrict(ctx, r.config.Dir, proc.Environ(os.Environ(), nil), s.Caches)
+		w, err := proc.TryStrictWall(ctx, r.config.Dir, proc.Environ(os.Environ(), nil), s.Caches)
 		if err != nil {
 			return nil, usererr.Blocked(fmt.Errorf("sandbox strict: there is no wall: %w; see docs/containment.md, "+
 				"or use --sandbox auto", err))
@@ -68,7 +67,7 @@ func (r *invocation) tryWall(ctx context.Context) (*wall.Wall, error) {
 	if s.Mode != event.SandboxAuto || r.agent.IsRehearsal() || !agent.NeedsAgent(r.plan) || r.config.Workers.Engine != "" {
 		return nil, nil
 	}
-	w, err := wall.Try(ctx, r.config.Dir, proc.Environ(os.Environ(), nil))
+	w, err := proc.TryWall(ctx, r.config.Dir, proc.Environ(os.Environ(), nil))
 	if err != nil {
 		s.Reason = textfmt.OneLine(err.Error(), runner.ReasonMax)
 		return nil, nil
@@ -79,7 +78,7 @@ func (r *invocation) tryWall(ctx context.Context) (*wall.Wall, error) {
 
 // ofProject opens the repository of the project to the programs of a strict wall, and closes its own programs. No agent
 // of the session runs yet, so files that agents write in the project do not change the open paths.
-func (r *invocation) ofProject(w *wall.Wall) *wall.Wall {
+func (r *invocation) ofProject(w *proc.Wall) *proc.Wall {
 	repository, closed := runner.Repository(r.config.Dir)
 	return w.With([]string{repository}, closed)
 }

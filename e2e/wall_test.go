@@ -17,7 +17,6 @@ import (
 	"wavex/internal/fakeapi"
 	"wavex/internal/proc"
 	"wavex/internal/testrepo"
-	"wavex/internal/wall"
 )
 
 // An agent writes a protected file by a command that the CLI lets run. The wall stops it, and the task is done;
@@ -51,9 +50,9 @@ func testWall(t *testing.T, c cli, isolation, sandbox string) {
 	config, err := os.ReadFile(filepath.Join(r.dir, ".git", "config"))
 	testrepo.Must(t, err)
 	env := Env(t, srv)
-	_, none := wall.Try(t.Context(), r.dir, env)
+	_, none := proc.TryWall(t.Context(), r.dir, env)
 	if sandbox == "off" {
-		none = wall.ErrMissing
+		none = proc.ErrNoBwrap
 	}
 	e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--counsel", "off", "--accept-assumptions",
 		"--sandbox", sandbox, "--report", "md=report.md").end()
@@ -197,7 +196,7 @@ func testStrictWall(t *testing.T, c cli, isolation string) {
 	offline := fmt.Sprintf("! node -e 'require(\"net\").connect(%d, \"127.0.0.1\").on(\"connect\", "+
 		"() => process.exit(0))'", port)
 	bash := func(command string) fakeapi.Reply { return fakeapi.Use(fakeapi.Bash(command)).WithUsage(use) }
-	_, none := wall.TryStrict(t.Context(), t.TempDir(), os.Environ(), nil)
+	_, none := proc.TryStrictWall(t.Context(), t.TempDir(), os.Environ(), nil)
 	agents := []*fakeapi.Agent{{When: task("T-001"),
 		Steps: []fakeapi.Reply{bash("w=$(echo); echo x > $w" + outside + "/f; echo x >> $w$HOME/.claude/CLAUDE.md; " +
 			"echo half > work.txt"), report("true"),

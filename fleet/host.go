@@ -23,7 +23,6 @@ import (
 	"wavex/internal/secret"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
-	"wavex/internal/wall"
 	"wavex/runner"
 )
 
@@ -38,7 +37,7 @@ type workerHost struct {
 	mark    string
 	key     *wire.Key
 	agent   agent.Agent
-	wall    *wall.Wall
+	wall    *proc.Wall
 	cli     string // the version of the CLI; "": none
 	login   string // its kind
 	secrets *secret.Redactor
@@ -63,7 +62,7 @@ func (h *workerHost) look(ctx context.Context) error {
 		return nil
 	}
 	h.login = doctor.LoginKind(env)
-	h.wall, _ = wall.Try(ctx, h.opts.dir, env) // without one only the changes of an attempt are looked at
+	h.wall, _ = proc.TryWall(ctx, h.opts.dir, env) // without one only the changes of an attempt are looked at
 	return nil
 }
 

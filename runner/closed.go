@@ -15,7 +15,6 @@ import (
 	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
-	"wavex/internal/wall"
 )
 
 // This file lists the paths that are closed to the agent of an attempt, for the policy and for a wall, and makes the
@@ -200,12 +199,12 @@ func (r *Request) openChanged(rules *policy.Rules, b baseline) {
 
 // CheckWrapper returns the proc.Spec.Wrapper of checks in a working tree: nil unless the wall is strict. They do not
 // write closed, nor the files from which git and the CLI run programs.
-func CheckWrapper(w *wall.Wall, root string, closed []string) []string {
+func CheckWrapper(w *proc.Wall, root string, closed []string) []string {
 	return (&Request{Dir: root, Closed: closed}).checkWrapper(w)
 }
 
 // checkWrapper returns the proc.Spec.Wrapper of the attempt's checks and its command. See CheckWrapper.
-func (r *Request) checkWrapper(w *wall.Wall) []string {
+func (r *Request) checkWrapper(w *proc.Wall) []string {
 	if !w.Strict() {
 		return nil
 	}

@@ -13,8 +13,8 @@ import (
 	"wavex/internal/filetree"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
+	"wavex/internal/proc"
 	"wavex/internal/proc/proctest"
-	"wavex/internal/wall"
 )
 
 // closedPaths lists the paths that decide on an attempt's work, also for a linked working tree in .loop. The policy
@@ -105,7 +105,7 @@ func TestCheckWrapper(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
 	proctest.Script(t, filepath.Join(top, "bwrap"), "#!/bin/sh\n") // the trial passes; nothing else starts
-	strict, err := wall.TryStrict(t.Context(), top, []string{"PATH=" + top}, nil)
+	strict, err := proc.TryStrictWall(t.Context(), top, []string{"PATH=" + top}, nil)
 	if err != nil {
 		t.Skip(err) // an ordinary user whose ssh has files of root
 	}
@@ -139,7 +139,7 @@ func TestCheckWrapper(t *testing.T) {
 	if got := a.withoutPush()["GIT_CONFIG_VALUE_2"]; got != "/tmp/" { // an agent's own, behind it
 		t.Errorf("an agent may push into %q", got)
 	}
-	for _, w := range []*wall.Wall{nil, {}} {
+	for _, w := range []*proc.Wall{nil, {}} {
 		if got := a.req.checkWrapper(w); got != nil {
 			t.Errorf("%q", got)
 		}

@@ -10,7 +10,6 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
-	"wavex/internal/wall"
 )
 
 // Host holds what attempts and the questions of an agent share: the variables of their processes,
@@ -30,7 +29,7 @@ type Host struct {
 	// nil.
 	Observe func(Observation)
 	// Wall keeps the processes of turns from writing the paths that are closed to them; nil: none.
-	Wall *wall.Wall
+	Wall *proc.Wall
 	// Lister lists the files of projects. It may be nil only for requests without Trees.
 	Lister *filetree.Lister
 }

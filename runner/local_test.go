@@ -27,7 +27,6 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/proc"
-	"wavex/internal/wall"
 	"wavex/runner"
 	"wavex/runner/runnertest"
 )
@@ -452,7 +451,7 @@ func TestClosedPathsOfATurn(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"", "true"} {
 		b := setup(t, nil)
-		b.Wall, b.req.Command = &wall.Wall{}, command
+		b.Wall, b.req.Command = &proc.Wall{}, command
 		turn, err := b.PrepareTurn(b.req)
 		if err != nil || (len(turn.Closed) > 0) != (command == "") || (turn.Policy.Root != "") != (command == "") {
 			t.Errorf("%q: closed are %q, %v; the policy is %+v", command, turn.Closed, err, turn.Policy)

@@ -11,12 +11,11 @@ import (
 
 	"wavex/e2e/rig"
 	"wavex/internal/proc"
-	"wavex/internal/wall"
 )
 
 // The walls of the tests, and a cache of the strict one; set by TestMain before any test runs.
 var (
-	wall0, strict *wall.Wall
+	wall0, strict *proc.Wall
 	cacheDir      string
 )
 
@@ -29,11 +28,11 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	var err error
-	if wall0, err = wall.Try(context.Background(), os.TempDir(), os.Environ()); err == nil {
+	if wall0, err = proc.TryWall(context.Background(), os.TempDir(), os.Environ()); err == nil {
 		cacheDir, err = os.MkdirTemp(os.TempDir(), "cache")
 	}
 	if err == nil {
-		strict, err = wall.TryStrict(context.Background(), os.TempDir(), os.Environ(), []string{cacheDir})
+		strict, err = proc.TryStrictWall(context.Background(), os.TempDir(), os.Environ(), []string{cacheDir})
 	}
 	switch {
 	case err != nil && os.Getenv("CI") == "":

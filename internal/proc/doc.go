@@ -1,6 +1,7 @@
 // Package proc starts other programs and ends everything they leave behind. No other package of
-// the project runs commands. It knows process groups, marks, pipes and sweeps, and the limits
-// of the machine behind errors of the system; it does not know agents, checks or plans.
+// the project runs commands. It knows process groups, marks, pipes and sweeps, walls that close
+// paths to programs, and the limits of the machine behind errors of the system; it does not know
+// agents, checks or plans.
 //
 // docs/containment.md lists the guarantees of each platform and their tests.
 //

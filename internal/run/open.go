@@ -18,13 +18,13 @@ import (
 	"wavex/internal/notify"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
+	"wavex/internal/proc"
 	"wavex/internal/request"
 	"wavex/internal/review"
 	"wavex/internal/runlog"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
 	"wavex/internal/userfiles"
-	"wavex/internal/wall"
 	"wavex/internal/workspace"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -45,7 +45,7 @@ type Options struct {
 	Prices   budget.Prices
 	Redactor runner.Redactor // redacts everything that is stored and shown
 	Watchdog []string        // the command line of the run's guard process; empty: no guard
-	Wall     *wall.Wall      // around the agents' turns; nil: none
+	Wall     *proc.Wall      // around the agents' turns; nil: none
 	Fleet    Fleet           // closed with the session; nil: the core of wavex, which has none
 
 	Grace    time.Duration    // time before and between the steps of stopping an agent; 0: the runner's default

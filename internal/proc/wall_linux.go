@@ -1,4 +1,4 @@
-package wall
+package proc
 
 import (
 	"context"
@@ -8,37 +8,35 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"wavex/internal/proc"
 )
 
 // tryTimeout bounds a trial start. It takes 20 to 40 ms on an idle machine.
 const tryTimeout = 10 * time.Second
 
-// trial is the command of a trial start. It gets a file that is closed to it, and the directory of the work. Its parent
-// is bwrap, which has no wall itself.
-const trial = `for file in "$1" "/proc/$PPID/root$1"; do
+// wallTrial is the command of a trial start. It gets a file that is closed to it, and the directory of the work. Its
+// parent is bwrap, which has no wall itself.
+const wallTrial = `for file in "$1" "/proc/$PPID/root$1"; do
 	if echo x >>"$file"; then echo "a closed file can be written"; exit 3; fi
 done 2>/dev/null
 [ -w "$2" ] || { echo "$2 cannot be written behind it, as it belongs to another user"; exit 3; }`
 
-// Try starts a command of its own behind bwrap and returns a Wall if that holds: a closed file cannot be written, and
-// dir, the directory of the work, can. env is the environment of the command. The error says in one line why there is
-// no wall.
-func Try(ctx context.Context, dir string, env []string) (*Wall, error) {
-	return find(ctx, dir, env, Wall{})
+// TryWall starts a command of its own behind bwrap and returns a Wall if that holds: a closed file cannot be written,
+// and dir, the directory of the work, can. env is the environment of the command. The error says in one line why there
+// is no wall.
+func TryWall(ctx context.Context, dir string, env []string) (*Wall, error) {
+	return findWall(ctx, dir, env, Wall{})
 }
 
-// TryStrict is Try for a strict wall, whose programs may also write caches, which are absolute.
-func TryStrict(ctx context.Context, dir string, env, caches []string) (*Wall, error) {
-	return find(ctx, dir, env, Wall{strict: true, open: resolved(caches)})
+// TryStrictWall is TryWall for a strict wall, whose programs may also write caches, which are absolute.
+func TryStrictWall(ctx context.Context, dir string, env, caches []string) (*Wall, error) {
+	return findWall(ctx, dir, env, Wall{strict: true, open: resolved(caches)})
 }
 
-// find completes a Wall if it holds.
-func find(ctx context.Context, dir string, env []string, w Wall) (*Wall, error) {
-	path, err := proc.LookPath("bwrap", env)
+// findWall completes a Wall if it holds.
+func findWall(ctx context.Context, dir string, env []string, w Wall) (*Wall, error) {
+	path, err := LookPath("bwrap", env)
 	if err != nil {
-		return nil, ErrMissing
+		return nil, ErrNoBwrap
 	}
 	w.bwrap = path
 	if err := w.try(ctx, dir, env); err != nil {
@@ -68,8 +66,8 @@ func (w *Wall) try(ctx context.Context, dir string, env []string) error {
 	if w.strict {
 		wrapper = w.Offline([]string{f.Name()}, dir)
 	}
-	p, err := proc.Start(proc.Spec{Wrapper: wrapper,
-		Argv: []string{"/bin/sh", "-c", trial, "sh", f.Name(), dir}, Dir: dir, Env: env, Combined: &out})
+	p, err := Start(Spec{Wrapper: wrapper,
+		Argv: []string{"/bin/sh", "-c", wallTrial, "sh", f.Name(), dir}, Dir: dir, Env: env, Combined: &out})
 	if err != nil {
 		return fmt.Errorf("trying bwrap: %w", err)
 	}

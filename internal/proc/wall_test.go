@@ -1,6 +1,6 @@
 //go:build unix
 
-package wall
+package proc
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package wall
+package proc
 
 import (
 	"context"
@@ -7,15 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"wavex/internal/proc/proctest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// Try returns a wall only if the trial start shows that it holds, and otherwise the reason.
-func TestTry(t *testing.T) {
+// TryWall returns a wall only if the trial start shows that it holds, and otherwise the reason.
+func TestTryWall(t *testing.T) {
 	t.Parallel()
 	const skip = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done; shift\n"
 	dir := t.TempDir()
@@ -38,7 +34,7 @@ func TestTry(t *testing.T) {
 			if c.script != "" {
 				proctest.Script(t, filepath.Join(bin, "bwrap"), c.script)
 			}
-			w, err := Try(c.ctx, dir, []string{"PATH=" + bin, "LC_ALL=C"})
+			w, err := TryWall(c.ctx, dir, []string{"PATH=" + bin, "LC_ALL=C"})
 			if w != nil || err == nil || !strings.Contains(err.Error(), c.wants) {
 				t.Errorf("%v, %v; want %q", w, err, c.wants)
 			}

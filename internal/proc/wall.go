@@ -1,10 +1,11 @@
-// Package wall starts programs behind bubblewrap (bwrap), which binds the paths that a program must not write read-only
+package proc
+
+// This file starts programs behind bubblewrap (bwrap), which binds the paths that a program must not write read-only
 // for the program and all its descendants. All else is as without it, but for programs with rights of another user. A
 // strict wall is the reverse: a program writes the paths that are opened to it, and nothing else. The package knows
 // neither agents nor attempts.
 //
 // docs/containment.md lists the limits.
-package wall
 
 import (
 	"cmp"
@@ -22,8 +23,8 @@ type Wall struct {
 	closed []string // closed to every program
 }
 
-// ErrMissing means that bubblewrap is not installed.
-var ErrMissing = errors.New("bubblewrap (bwrap) is not installed")
+// ErrNoBwrap means that bubblewrap is not installed.
+var ErrNoBwrap = errors.New("bubblewrap (bwrap) is not installed")
 
 // maxBinds bounds the closed paths that one program gets, unless the wall is strict. bwrap reads the list of all mounts
 // for each: 100 take 0.03 s, 1000 3 s on a busy machine (measured with bubblewrap 0.8.0).
