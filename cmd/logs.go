@@ -22,7 +22,6 @@ import (
 	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
 	"wavex/internal/ui"
-	"wavex/internal/view"
 )
 
 type logsOptions struct {
@@ -143,8 +142,8 @@ func (l *attemptLog) waitForChange(ctx context.Context) (again bool, err error) 
 }
 
 // onRecord returns attempt n as the journal has it.
-func (l *attemptLog) onRecord(n int) (found view.Attempt) {
-	for _, a := range view.Last(l.f.Events).Attempts[l.task] {
+func (l *attemptLog) onRecord(n int) (found report.Attempt) {
+	for _, a := range report.LastRun(l.f.Events).Attempts[l.task] {
 		if a.Attempt == n {
 			found = a
 		}

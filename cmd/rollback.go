@@ -19,7 +19,6 @@ import (
 	"wavex/internal/runlog"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
-	"wavex/internal/view"
 	"wavex/scheduler"
 )
 
@@ -114,7 +113,7 @@ type rollback struct {
 func (b *rollback) waysBack(ctx context.Context) string {
 	run := b.s.Config.Run
 	var forward, elsewhere string
-	for _, d := range view.Last(b.events).Deliveries {
+	for _, d := range report.LastRun(b.events).Deliveries {
 		switch {
 		case d.Failed:
 		case d.How == "ff":

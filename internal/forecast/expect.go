@@ -11,7 +11,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/report"
-	"wavex/internal/view"
 )
 
 // This file computes the expected cost and duration of a plan: from the costs of earlier tasks
@@ -92,7 +91,7 @@ func completedTasks(events []event.Event) (costs, times []float64) {
 		at         time.Time
 	}
 	var done []sums
-	for _, run := range view.Runs(events) {
+	for _, run := range report.RunsOf(events) {
 		if run.First.Config.Agent == event.Rehearsal {
 			continue // it asked no model: its costs and times are made up
 		}

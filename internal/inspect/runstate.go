@@ -9,10 +9,10 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/plan"
+	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/textfmt"
 	"wavex/internal/usererr"
-	"wavex/internal/view"
 	"wavex/internal/workspace"
 	"wavex/scheduler"
 )
@@ -120,7 +120,7 @@ func (a *Inspection) Record(doc *Document, round, rounds int, stop string) error
 
 // lastGaps returns the number of gaps that is on record for the last session, or -1.
 func (a *Inspection) lastGaps() int {
-	if last := view.Last(a.Events); last.Inspected {
+	if last := report.LastRun(a.Events); last.Inspected {
 		return last.Inspection.Gaps
 	}
 	return -1

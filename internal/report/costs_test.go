@@ -13,7 +13,6 @@ import (
 	"wavex/internal/report"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/testrepo"
-	"wavex/internal/view"
 	"wavex/runner"
 )
 
@@ -131,7 +130,7 @@ func TestCorrectedCosts(t *testing.T) {
 	if r := report.Runs(events, time.Time{}, false)[0]; r.Cost != 4_000 {
 		t.Errorf("the run cost %d", r.Cost)
 	}
-	attempts := view.Last(events).Attempts["a"]
+	attempts := report.LastRun(events).Attempts["a"]
 	if first := attempts[0].End.Result; len(attempts) != 2 || first.Cost != 4_000 || first.Priced != "stream" ||
 		first.Usage.Output != 7 || attempts[1].End != nil || lost.Result.Cost != 900_000 {
 		t.Errorf("%+v", attempts)
@@ -152,7 +151,7 @@ func TestCorrectedCostInTheReport(t *testing.T) {
 	if len(task.History) != 1 || task.History[0].End.Result.Cost != 4_000 || task.Cost != 4_000 {
 		t.Errorf("%+v", task)
 	}
-	if r := view.AttemptsOf(s.S, s.Events)[0][0].End.Result; r.Cost != 4_000 || r.Priced != "stream" {
+	if r := report.AttemptsOf(s.S, s.Events)[0][0].End.Result; r.Cost != 4_000 || r.Priced != "stream" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"wavex/counsel"
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
-	"wavex/internal/view"
 	"wavex/runner"
 )
 
@@ -193,7 +192,7 @@ func (t *Task) wire() wireTask {
 	return w
 }
 
-func wireOf(a *view.Attempt) wireAttempt {
+func wireOf(a *Attempt) wireAttempt {
 	r := &a.End.Result
 	w := wireAttempt{Number: a.Attempt, Why: a.Why, Advised: a.Advised, Outcome: r.Outcome, Reason: r.Reason,
 		Detail: r.Detail, Report: r.Report, Started: r.Started.UTC(), Charged: a.End.Charged, Worker: r.Worker,

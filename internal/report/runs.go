@@ -11,7 +11,6 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
-	"wavex/internal/view"
 	"wavex/scheduler"
 )
 
@@ -39,7 +38,7 @@ type RunEntry struct {
 // Runs returns the runs of a journal, oldest first. alive tells whether a wavex process works at
 // the last one, and now is the current time then.
 func Runs(events []event.Event, now time.Time, alive bool) (list []RunEntry) {
-	runs := view.Runs(events)[1:] // the cost of a request is in the Origin of its run
+	runs := RunsOf(events)[1:] // the cost of a request is in the Origin of its run
 	for i := range runs {
 		last := i == len(runs)-1
 		list = append(list, newRunEntry(&runs[i], now, alive && last))
@@ -49,7 +48,7 @@ func Runs(events []event.Event, now time.Time, alive bool) (list []RunEntry) {
 
 // newRunEntry returns the short form of a run. If its journal contradicts itself, the figures are those of the first
 // part.
-func newRunEntry(r *view.Run, now time.Time, alive bool) RunEntry {
+func newRunEntry(r *Run, now time.Time, alive bool) RunEntry {
 	m := meter{State: scheduler.NewMeter()}
 	m.add(r.Events)
 	p := RunEntry{Run: r.First.Config.Run, Name: r.First.Name, Plan: r.Last.Plan, Started: r.Events[0].Time,

@@ -11,7 +11,6 @@ import (
 
 	"wavex/internal/event"
 	"wavex/internal/textfmt"
-	"wavex/internal/view"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -68,7 +67,7 @@ func (l *loopBlock) fill(s *scheduler.State, events []event.Event, phase string)
 			l.reason += "; " + e.Reason // these name the tasks
 		}
 	}
-	last := view.Last(events)
+	last := LastRun(events)
 	for n, a := range iterationsOf(&last) {
 		if a.EndedAt.After(l.lastIteration) {
 			l.lastIteration = a.EndedAt
@@ -133,10 +132,10 @@ func exhaustedTasks(s *scheduler.State) string {
 }
 
 // iterationsOf returns the attempts of a run that count as iterations, by their start.
-func iterationsOf(last *view.Run) []view.Attempt {
+func iterationsOf(last *Run) []Attempt {
 	all := slices.Concat(slices.Collect(maps.Values(last.Attempts))...)
-	all = slices.DeleteFunc(all, func(a view.Attempt) bool { return a.End == nil || !a.End.Charged })
-	slices.SortFunc(all, func(a, b view.Attempt) int {
+	all = slices.DeleteFunc(all, func(a Attempt) bool { return a.End == nil || !a.End.Charged })
+	slices.SortFunc(all, func(a, b Attempt) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.Iteration, b.Iteration))
 	})
 	return all

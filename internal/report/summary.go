@@ -11,7 +11,6 @@ import (
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
-	"wavex/internal/view"
 	"wavex/runner"
 	"wavex/scheduler"
 )
@@ -87,7 +86,7 @@ type Task struct {
 	Duration    time.Duration `json:"-"` // of all attempts, without waits and panels
 
 	// History has the attempts that have ended; without the events only the last one.
-	History []view.Attempt `json:"-"`
+	History []Attempt `json:"-"`
 }
 
 // Of derives a summary. events are the journal's records so far, or nil; records before the last
@@ -192,12 +191,12 @@ func newTask(s *scheduler.State, i int) Task {
 }
 
 // historyOf returns the attempts of each task that have ended. Without their events it has the last one only.
-func historyOf(s *scheduler.State, events []event.Event) [][]view.Attempt {
-	all := view.AttemptsOf(s, events)
+func historyOf(s *scheduler.State, events []event.Event) [][]Attempt {
+	all := AttemptsOf(s, events)
 	for i, list := range all {
-		all[i] = slices.DeleteFunc(list, func(a view.Attempt) bool { return a.End == nil })
+		all[i] = slices.DeleteFunc(list, func(a Attempt) bool { return a.End == nil })
 		if last := s.Tasks[i].Last; last != nil && len(all[i]) == 0 {
-			all[i] = []view.Attempt{{AttemptStarted: event.AttemptStarted{Attempt: s.Tasks[i].Attempts},
+			all[i] = []Attempt{{AttemptStarted: event.AttemptStarted{Attempt: s.Tasks[i].Attempts},
 				End: &event.AttemptEnded{Result: *last, Charged: last.Outcome.Charged()}}}
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
+	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
-	"wavex/internal/view"
 	"wavex/internal/workspace"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -89,7 +89,7 @@ func wayToWork(d event.DeliveryEnded) string {
 // lastDelivery returns the last delivery of a commit; it is empty if there was none. A pushed commit stays pushed when
 // it is delivered in another way as well.
 func lastDelivery(events []event.Event, commit string) (d event.DeliveryEnded) {
-	for _, r := range view.Runs(events) {
+	for _, r := range report.RunsOf(events) {
 		for _, b := range r.Deliveries {
 			if b.Commit == commit && (d.How != "push" || b.How == "push") {
 				d = b
@@ -101,7 +101,7 @@ func lastDelivery(events []event.Event, commit string) (d event.DeliveryEnded) {
 
 // newestRun returns the newest run of the plan in the journal, and its events; nil if there is none.
 func (r *Session) newestRun(events []event.Event) ([]event.Event, *runlog.Run) {
-	for _, one := range slices.Backward(view.Runs(events)) {
+	for _, one := range slices.Backward(report.RunsOf(events)) {
 		run := runlog.Last(one.Events)
 		if run != nil && (run.Digest == r.plan.Digest ||
 			planfile.SamePath(run.In(r.config.Loop).Plan, r.plan.AbsPath())) {
@@ -170,7 +170,7 @@ func hasOutput(o *runner.Output, dir string) bool {
 // rehearsedTasks returns the tasks whose last attempt was made in a rehearsal.
 func rehearsedTasks(events []event.Event) map[string]bool {
 	rehearsed := map[string]bool{}
-	for task, list := range view.Last(events).Attempts {
+	for task, list := range report.LastRun(events).Attempts {
 		for _, a := range list {
 			if a.End != nil {
 				rehearsed[task] = a.Agent == agent.Rehearsal

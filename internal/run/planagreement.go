@@ -13,7 +13,6 @@ import (
 	"wavex/internal/report"
 	"wavex/internal/runlog"
 	"wavex/internal/usererr"
-	"wavex/internal/view"
 	"wavex/runner"
 )
 
@@ -57,7 +56,7 @@ func planChanges(events []event.Event, young func(event.AttemptStarted) bool) (d
 			session = events[n:]
 		}
 	}
-	last := view.Last(session)
+	last := report.LastRun(session)
 	for _, id := range slices.Sorted(maps.Keys(last.Attempts)) {
 		changed, copied := false, false
 		for _, a := range last.Attempts[id] {

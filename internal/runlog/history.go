@@ -13,8 +13,8 @@ import (
 	"wavex/internal/loop"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
+	"wavex/internal/report"
 	"wavex/internal/usererr"
-	"wavex/internal/view"
 	"wavex/scheduler"
 )
 
@@ -137,7 +137,7 @@ func (p *History) find(id string) (_ *Run, err error) {
 	if last := Last(p.Events); last != nil {
 		return last.In(p.Loop), nil
 	}
-	if open, spent := view.OpenRequest(p.Events); open != nil {
+	if open, spent := report.OpenRequest(p.Events); open != nil {
 		return nil, usererr.Usage("there is no run in %s yet; the request %q has no plan yet, %s spent; "+
 			"continue it with: wavex start", p.Loop, open.Request, spent.Spent())
 	}

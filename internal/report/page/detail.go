@@ -9,9 +9,9 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/loop"
 	"wavex/internal/plan"
+	"wavex/internal/report"
 	"wavex/internal/textfmt"
 	"wavex/internal/transcript"
-	"wavex/internal/view"
 	"wavex/scheduler"
 )
 
@@ -35,7 +35,7 @@ type Detail struct {
 
 // Attempt is one attempt as the journal has it, with its texts.
 type Attempt struct {
-	view.Attempt
+	report.Attempt
 	Words    []Markup `json:"words,omitempty"`    // the agent's own words
 	Note     string   `json:"note,omitempty"`     // the next step
 	Refusals []string `json:"refusals,omitempty"` // the calls that the policy did not let run
@@ -56,7 +56,7 @@ type Details struct {
 // (.loop/runs/RUN/tasks), which holds prompts and streams by task and attempt. files may be nil.
 func DetailsOf(s *scheduler.State, events []event.Event, files fs.FS) *Details {
 	d := &Details{plan: s.Plan, files: files, attempts: make([][]Attempt, len(s.Tasks))}
-	for i, list := range view.AttemptsOf(s, events) {
+	for i, list := range report.AttemptsOf(s, events) {
 		for _, a := range list {
 			d.attempts[i] = append(d.attempts[i], newAttempt(a))
 		}
@@ -64,7 +64,7 @@ func DetailsOf(s *scheduler.State, events []event.Event, files fs.FS) *Details {
 	return d
 }
 
-func newAttempt(r view.Attempt) Attempt {
+func newAttempt(r report.Attempt) Attempt {
 	a := Attempt{Attempt: r}
 	if r.End == nil {
 		return a

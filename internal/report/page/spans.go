@@ -9,7 +9,6 @@ import (
 	"wavex/internal/event"
 	"wavex/internal/report"
 	"wavex/internal/textfmt"
-	"wavex/internal/view"
 	"wavex/scheduler"
 )
 
@@ -25,7 +24,7 @@ type spanBuilder struct {
 func (r *Run) addSpans(s *scheduler.State, events []event.Event, now time.Time, alive bool) {
 	meter := scheduler.NewMeter()
 	w := &spanBuilder{Run: r, s: s, meter: meter, index: map[string]int{}}
-	events = view.Last(events).Events // the page does not show an earlier run of the same journal
+	events = report.LastRun(events).Events // the page does not show an earlier run of the same journal
 	for i, e := range events {
 		_ = meter.Replay(events[i : i+1]) // the caller has replayed them
 		w.event(e)

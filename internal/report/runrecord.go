@@ -1,7 +1,8 @@
-// Package view folds the events of a journal into its runs, with the attempts and the other facts that reports and
+package report
+
+// This file folds the events of a journal into its runs, with the attempts and the other facts that reports and
 // commands share, so that they need not tell events apart by their types. It decides nothing and formats nothing.
 // The figures of a run are in its scheduler.State.
-package view
 
 import (
 	"slices"
@@ -40,13 +41,13 @@ type Attempt struct {
 	Tampered   []runner.Tamper     `json:"-"`                  // the guarded files that it changed
 	End        *event.AttemptEnded `json:"end,omitempty"`      // nil: it has not ended
 	Agent      string              `json:"-"`                  // of the session in which it has ended
-	Counsel    []Counsel           `json:"counsel,omitempty"`  // in order; usually at most one
+	Counsel    []PanelVerdict      `json:"counsel,omitempty"`  // in order; usually at most one
 	Integrated bool                `json:"-"`                  // an integration completed its task
 	Reopened   *event.Reopened     `json:"reopened,omitempty"` // its work was sent back by an integration; nil: it was not
 }
 
-// Counsel is a panel after an attempt, or the reason for none.
-type Counsel struct {
+// PanelVerdict is a panel after an attempt, or the reason for none.
+type PanelVerdict struct {
 	Panel   int             `json:"panel"`
 	Verdict counsel.Verdict `json:"verdict"`
 	Skipped string          `json:"skipped,omitempty"` // the reason if no panel was asked
@@ -75,8 +76,8 @@ func (a *Attempt) Advice() *counsel.Verdict {
 	return nil
 }
 
-// Runs returns the runs in events, in order. The first one has the events before the first run on record.
-func Runs(events []event.Event) []Run {
+// RunsOf returns the runs in events, in order. The first one has the events before the first run on record.
+func RunsOf(events []event.Event) []Run {
 	var runs []Run
 	from := 0
 	for n := range len(events) + 1 {
@@ -88,16 +89,16 @@ func Runs(events []event.Event) []Run {
 	return runs
 }
 
-// Last returns the last run in events. Its events are all, if none begins a run.
-func Last(events []event.Event) Run {
-	runs := Runs(events)
+// LastRun returns the last run in events. Its events are all, if none begins a run.
+func LastRun(events []event.Event) Run {
+	runs := RunsOf(events)
 	return runs[len(runs)-1]
 }
 
 // AttemptsOf returns the attempts of each task of the last run in events, in order. As the state does, it ignores
 // those at a task that the plan no longer has, or has changed since.
 func AttemptsOf(s *scheduler.State, events []event.Event) [][]Attempt {
-	all, last := make([][]Attempt, len(s.Tasks)), Last(events)
+	all, last := make([][]Attempt, len(s.Tasks)), LastRun(events)
 	for i := range all {
 		all[i] = slices.DeleteFunc(last.Attempts[s.Plan.Tasks[i].ID], func(a Attempt) bool {
 			return a.Key != s.Tasks[i].Key
@@ -156,10 +157,10 @@ func (r *Run) apply(e event.Event) {
 		}
 	case event.CounselSkipped:
 		a := r.last(b.Task)
-		a.Counsel = append(a.Counsel, Counsel{Skipped: b.Reason})
+		a.Counsel = append(a.Counsel, PanelVerdict{Skipped: b.Reason})
 	case event.CounselEnded:
 		a := r.last(b.Task)
-		a.Counsel = append(a.Counsel, Counsel{Panel: b.Panel, Verdict: b.Verdict})
+		a.Counsel = append(a.Counsel, PanelVerdict{Panel: b.Panel, Verdict: b.Verdict})
 	case event.IntegrationEnded:
 		r.settle(true, b.Completed...)
 		for _, id := range b.Completed {
