@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wavex/internal/notify"
 	"wavex/internal/planfile"
 	"wavex/internal/textfmt"
+	"wavex/internal/ui"
 )
 
 // This file shows the settings of a run with their origins.
@@ -108,7 +108,7 @@ func shownValues(name string, values []string) []string {
 	shown := []string{}
 	for _, v := range values {
 		if name == "webhook" {
-			h, err := notify.ParseWebhook(v)
+			h, err := ui.ParseWebhook(v)
 			v = h.String()
 			if err != nil {
 				v = "no address"

@@ -17,7 +17,6 @@ import (
 	"wavex/internal/forecast"
 	"wavex/internal/journal"
 	"wavex/internal/loop"
-	"wavex/internal/notify"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/report"
@@ -48,7 +47,7 @@ type invocation struct {
 	prices     budget.Prices
 	secrets    *secret.Redactor // cleans all text that is kept or shown
 	reports    []reportFile
-	webhooks   []notify.Webhook
+	webhooks   []ui.Webhook
 
 	fleet              run.Fleet // closed by the session, once that is open
 	session            *run.Session

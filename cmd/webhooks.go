@@ -1,6 +1,6 @@
 package cmd
 
-import "wavex/internal/notify"
+import "wavex/internal/ui"
 
 // This file wires webhooks. The receivers depend on the machine and the moment, so they come from
 // settings, never from the plan or the journal.
@@ -9,9 +9,9 @@ import "wavex/internal/notify"
 const webhookSecretVar = "WAVEX_WEBHOOK_SECRET"
 
 // parseWebhooks parses the values of the setting webhook, which errors call by name.
-func parseWebhooks(name string, values []string) (out []notify.Webhook, err error) {
+func parseWebhooks(name string, values []string) (out []ui.Webhook, err error) {
 	for _, v := range values {
-		h, err := notify.ParseWebhook(v)
+		h, err := ui.ParseWebhook(v)
 		if err != nil {
 			return nil, usage("%s: %s", name, err)
 		}

@@ -15,7 +15,6 @@ import (
 	"wavex/internal/agent"
 	"wavex/internal/event"
 	"wavex/internal/loop"
-	"wavex/internal/notify"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
@@ -48,8 +47,8 @@ type Options struct {
 	Wall     *proc.Wall      // around the agents' turns; nil: none
 	Fleet    Fleet           // closed with the session; nil: the core of wavex, which has none
 
-	Grace    time.Duration    // time before and between the steps of stopping an agent; 0: the runner's default
-	Webhooks []notify.Webhook // informed of an open breaker and of the end
+	Grace    time.Duration // time before and between the steps of stopping an agent; 0: the runner's default
+	Webhooks []ui.Webhook  // informed of an open breaker and of the end
 
 	WebhookSecret string // signs the messages to Hooks
 

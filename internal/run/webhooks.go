@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"wavex/internal/notify"
+	"wavex/internal/ui"
 	"wavex/scheduler"
 )
 
@@ -20,7 +20,7 @@ func (r *Session) startWebhooks(ctx context.Context) (view scheduler.View, done 
 	if len(r.opts.Webhooks) == 0 {
 		return nil, func() {}
 	}
-	s := notify.New(ctx, r.plan.Name, r.opts.Webhooks, notify.Options{Secret: r.opts.WebhookSecret})
+	s := ui.NewWebhookSender(ctx, r.plan.Name, r.opts.Webhooks, ui.WebhookOptions{Secret: r.opts.WebhookSecret})
 	return s, func() {
 		if err := s.Close(r.closeLimit(webhookCloseTimeout)); err != nil {
 			fmt.Fprintln(r.opts.Err, "wavex:", err)

@@ -1,5 +1,5 @@
 // Package ui shows a run to people and to programs: timestamped lines for pipes and CI logs, a live
-// view for a terminal, and NDJSON. It reads events and the states that follow them. It decides
+// view for a terminal, NDJSON, and messages to webhooks. It reads events and the states that follow them. It decides
 // nothing and stores nothing on disk; all its output can be produced again from the journal.
 package ui
 

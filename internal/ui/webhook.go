@@ -1,7 +1,8 @@
-// Package notify sends messages about a run to webhooks: that a breaker tripped, and how a
-// session of the run ended. It reads events and never delays or fails the run. Close gives up
-// messages that cannot be delivered in time, and returns an error for them.
-package notify
+package ui
+
+// This file sends messages about a run to webhooks: that a breaker tripped, and how a session of the run ended. It
+// reads events and never delays or fails the run. Close gives up messages that cannot be delivered in time, and returns
+// an error for them.
 
 import (
 	"bytes"
@@ -52,8 +53,8 @@ func (h Webhook) String() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Options configures a Sender. The zero value is usable.
-type Options struct {
+// WebhookOptions configures a WebhookSender. The zero value is usable.
+type WebhookOptions struct {
 	Secret  string        // signs each body; "" means unsigned
 	Timeout time.Duration // bounds one try; 0 means 5 s
 	// Retries is the number of retries of a failed try, with a growing wait from Wait on; 0 means
@@ -62,17 +63,17 @@ type Options struct {
 	RetryDelay time.Duration
 }
 
-// Sender is a scheduler.View that sends messages to hooks.
-type Sender struct {
+// WebhookSender is a scheduler.View that sends messages to hooks.
+type WebhookSender struct {
 	name   string // of the plan
 	queues []*webhookQueue
 	stop   context.CancelCauseFunc
-	opts   Options
+	opts   WebhookOptions
 }
 
 type webhookQueue struct {
 	Webhook
-	*async.Queue[Message]
+	*async.Queue[WebhookMessage]
 	client *retryablehttp.Client
 	err    error // the first error; to be read after the queue was closed
 }
@@ -80,14 +81,14 @@ type webhookQueue struct {
 // errCloseTimeout is the cause of a delivery that is given up at the end.
 var errCloseTimeout = errors.New("no answer in time")
 
-// New starts a Sender, bounded by ctx. The caller must Close it. plan is the name of the plan in
+// NewWebhookSender starts a WebhookSender, bounded by ctx. The caller must Close it. plan is the name of the plan in
 // messages.
-func New(ctx context.Context, plan string, hooks []Webhook, o Options) *Sender {
+func NewWebhookSender(ctx context.Context, plan string, hooks []Webhook, o WebhookOptions) *WebhookSender {
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	s := &Sender{name: plan, stop: stop, opts: o}
+	s := &WebhookSender{name: plan, stop: stop, opts: o}
 	for _, h := range hooks {
 		q := &webhookQueue{Webhook: h, client: s.client()}
-		q.Queue = async.NewQueue(func(batch []Message) {
+		q.Queue = async.NewQueue(func(batch []WebhookMessage) {
 			for _, m := range batch {
 				if err := s.deliver(ctx, q.client, h, m); q.err == nil {
 					q.err = err
@@ -100,7 +101,7 @@ func New(ctx context.Context, plan string, hooks []Webhook, o Options) *Sender {
 }
 
 // client returns the client for one hook.
-func (s *Sender) client() *retryablehttp.Client {
+func (s *WebhookSender) client() *retryablehttp.Client {
 	c := retryablehttp.NewClient()
 	c.Logger = nil // the default writes to stderr
 	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = cmp.Or(s.opts.Retries, 3),
@@ -112,7 +113,7 @@ func (s *Sender) client() *retryablehttp.Client {
 }
 
 // Event queues the message for an event, if it needs one. It never blocks.
-func (s *Sender) Event(e event.Event, st *scheduler.State) {
+func (s *WebhookSender) Event(e event.Event, st *scheduler.State) {
 	m, ok := messageFor(e, st)
 	if !ok {
 		return
@@ -125,7 +126,7 @@ func (s *Sender) Event(e event.Event, st *scheduler.State) {
 
 // Close waits until every message is delivered or given up, and returns an error for those given
 // up. It gives deliveries up after limit. The Sender must not be used afterwards.
-func (s *Sender) Close(limit time.Duration) error {
+func (s *WebhookSender) Close(limit time.Duration) error {
 	late := time.AfterFunc(limit, func() { s.stop(errCloseTimeout) })
 	defer late.Stop()
 	var errs []error
@@ -141,7 +142,7 @@ func (s *Sender) Close(limit time.Duration) error {
 }
 
 // deliver posts a message, and retries after 429, 5xx and network errors.
-func (s *Sender) deliver(ctx context.Context, c *retryablehttp.Client, h Webhook, m Message) error {
+func (s *WebhookSender) deliver(ctx context.Context, c *retryablehttp.Client, h Webhook, m WebhookMessage) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -158,7 +159,7 @@ func (s *Sender) deliver(ctx context.Context, c *retryablehttp.Client, h Webhook
 	req.Header.Set("X-Wavex-Event", m.Event)
 	req.Header.Set("X-Wavex-Delivery", uuid.NewString())
 	if s.opts.Secret != "" {
-		req.Header.Set("X-Wavex-Signature", Sign(s.opts.Secret, body))
+		req.Header.Set("X-Wavex-Signature", SignWebhook(s.opts.Secret, body))
 	}
 	res, err := c.Do(req)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -178,8 +179,8 @@ func (s *Sender) deliver(ctx context.Context, c *retryablehttp.Client, h Webhook
 	return nil
 }
 
-// Sign returns the signature of a body: "sha256=" and the HMAC in hex, as in GitHub's webhooks.
-func Sign(secret string, body []byte) string {
+// SignWebhook returns the signature of a body: "sha256=" and the HMAC in hex, as in GitHub's webhooks.
+func SignWebhook(secret string, body []byte) string {
 	h := hmac.New(sha256.New, []byte(secret))
 	_, _ = h.Write(body) // never fails
 	return "sha256=" + hex.EncodeToString(h.Sum(nil))
@@ -188,7 +189,7 @@ func Sign(secret string, body []byte) string {
 // slackEscapes keeps Slack from reading mentions and links into the texts of plans and agents.
 var slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-func (h Webhook) body(m Message) ([]byte, error) {
+func (h Webhook) body(m WebhookMessage) ([]byte, error) {
 	if h.Slack {
 		return json.Marshal(map[string]string{"text": slackEscapes.Replace(m.Text())})
 	}

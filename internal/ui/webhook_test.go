@@ -1,4 +1,4 @@
-package notify
+package ui
 
 import (
 	"encoding/json"
@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"wavex/budget"
 	"wavex/internal/event"
 	"wavex/internal/plan"
@@ -19,12 +17,10 @@ import (
 	"wavex/scheduler"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
 var at = time.Date(2026, 11, 21, 6, 30, 0, 0, time.UTC)
 
 // state returns the state of a run that a breaker paused.
-func state(t *testing.T) (*scheduler.State, []event.Event) {
+func pausedState(t *testing.T) (*scheduler.State, []event.Event) {
 	t.Helper()
 	p, diags := plan.Parse("plan.json", []byte(`{"version":1,"tasks":[{"id":"A","subject":"a","verify":["true"]}]}`),
 		plan.Options{})
@@ -50,10 +46,10 @@ func state(t *testing.T) (*scheduler.State, []event.Event) {
 	return s, events
 }
 
-func send(t *testing.T, o Options, hooks ...Webhook) error {
+func send(t *testing.T, o WebhookOptions, hooks ...Webhook) error {
 	t.Helper()
-	st, events := state(t)
-	s := New(t.Context(), "demo", hooks, o)
+	st, events := pausedState(t)
+	s := NewWebhookSender(t.Context(), "demo", hooks, o)
 	for _, e := range events {
 		s.Event(e, st)
 	}
@@ -64,7 +60,7 @@ func send(t *testing.T, o Options, hooks ...Webhook) error {
 // existing code.
 func TestSignature(t *testing.T) {
 	t.Parallel()
-	if got := Sign("It's a Secret to Everybody",
+	if got := SignWebhook("It's a Secret to Everybody",
 		[]byte("Hello, World!")); got != "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17" {
 		t.Error(got)
 	}
@@ -80,7 +76,7 @@ func TestSlack(t *testing.T) {
 	defer srv.Close()
 	h, err := ParseWebhook("slack=" + srv.URL)
 	testrepo.Must(t, err)
-	testrepo.Must(t, send(t, Options{}, h))
+	testrepo.Must(t, send(t, WebhookOptions{}, h))
 	if len(bodies) != 2 {
 		t.Fatal(bodies)
 	}
@@ -88,11 +84,14 @@ func TestSlack(t *testing.T) {
 	if err := json.Unmarshal([]byte(bodies[1]), &m); err != nil || len(m) != 1 {
 		t.Fatal(err, bodies[1])
 	}
-	if want := "wavex: demo: paused (exit code 4)\n0 of 1 tasks completed, 0 failed, 0 blocked | $1.25 | 3 iterations\nsame error three times\nContinue with: wavex resume plan.json"; m["text"] != want {
+	if want := "wavex: demo: paused (exit code 4)\n" +
+		"0 of 1 tasks completed, 0 failed, 0 blocked | $1.25 | 3 iterations\nsame error three times\n" +
+		"Continue with: wavex resume plan.json"; m["text"] != want {
 		t.Errorf("%q", m["text"])
 	}
 	// The texts of a plan and of agents mention no channel, and make no links.
-	body, err := h.body(Message{Event: "run_ended", Status: "failed", Plan: "a<b", Reason: "<!channel> <http://x|y> &lt;"})
+	body, err := h.body(WebhookMessage{Event: "run_ended", Status: "failed", Plan: "a<b",
+		Reason: "<!channel> <http://x|y> &lt;"})
 	testrepo.Must(t, err)
 	if err := json.Unmarshal(body, &m); err != nil ||
 		!strings.HasSuffix(m["text"], "\n&lt;!channel&gt; &lt;http://x|y&gt; &amp;lt;") {
@@ -114,8 +113,8 @@ func TestHangingWebhook(t *testing.T) {
 	}))
 	defer srv.Close()
 	defer close(release)
-	st, events := state(t)
-	s := New(t.Context(), "demo", []Webhook{{URL: srv.URL + "/hidden"}}, Options{})
+	st, events := pausedState(t)
+	s := NewWebhookSender(t.Context(), "demo", []Webhook{{URL: srv.URL + "/hidden"}}, WebhookOptions{})
 	for range 100 {
 		for _, e := range events {
 			s.Event(e, st)

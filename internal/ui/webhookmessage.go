@@ -1,4 +1,4 @@
-package notify
+package ui
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 	"wavex/scheduler"
 )
 
-// Message is the body that a hook receives, version 1: later versions add fields and never change
+// WebhookMessage is the body that a hook receives, version 1: later versions add fields and never change
 // them.
-type Message struct {
+type WebhookMessage struct {
 	V     int       `json:"v"`
 	Event string    `json:"event"` // "run_ended", "run_paused" (it can be continued), "breaker"
 	Time  time.Time `json:"time"`  // RFC 3339, UTC
@@ -35,8 +35,8 @@ type Message struct {
 }
 
 // messageFor returns the message for an event; false if the event needs none.
-func messageFor(e event.Event, s *scheduler.State) (Message, bool) {
-	m := Message{V: 1, Time: e.Time, Run: s.Config.Run}
+func messageFor(e event.Event, s *scheduler.State) (WebhookMessage, bool) {
+	m := WebhookMessage{V: 1, Time: e.Time, Run: s.Config.Run}
 	if b := e.End(); b != nil {
 		m.Event = "run_ended"
 		if b.Status != event.RunComplete && b.Status != event.RunFailed {
@@ -70,7 +70,7 @@ func messageFor(e event.Event, s *scheduler.State) (Message, bool) {
 }
 
 // Text returns the message for people: one paragraph, as Slack shows it.
-func (m Message) Text() string {
+func (m WebhookMessage) Text() string {
 	name := cmp.Or(m.Plan, m.Run)
 	var b strings.Builder
 	switch {
