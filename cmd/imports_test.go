@@ -99,7 +99,6 @@ var may = map[string]struct {
 	"internal/report/page": {[]string{"internal/report", "budget", "counsel", "internal/event", "internal/loop",
 		"internal/plan", "internal/transcript", "internal/textfmt", "scheduler"},
 		"a projection; it shows the loop's State"},
-	"internal/web":        {[]string{"internal/report/page"}, "it serves what is made elsewhere"},
 	"internal/transcript": {[]string{"internal/jsonobject"}, "what the CLI printed, for people; it knows no run"},
 	"internal/report/reporttest": {[]string{"budget", "counsel", "dag", "internal/event",
 		"internal/loop", "internal/plan",

@@ -23,7 +23,6 @@ import (
 	"wavex/internal/secret"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
-	"wavex/internal/web"
 	"wavex/scheduler"
 )
 
@@ -152,7 +151,7 @@ func (f follower) showUntilEnd(ctx context.Context, std Stdio, v ui.View, activi
 
 // serve serves the page until ctx ends.
 func (f follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
-	srv, l, err := web.Listen(ctx, o.port, secret.New(os.Environ()).Bytes)
+	srv, l, err := page.Listen(ctx, o.port, secret.New(os.Environ()).Bytes)
 	if err != nil {
 		return usererr.Blocked(err)
 	}
@@ -173,7 +172,7 @@ func (f follower) serve(ctx context.Context, o watchOptions, std Stdio) error {
 }
 
 // publish keeps the page up to date.
-func (f follower) publish(ctx context.Context, srv *web.Server) error {
+func (f follower) publish(ctx context.Context, srv *page.Server) error {
 	last, asked := time.Now(), f.questionIDs()
 	for async.Sleep(ctx, pollInterval) == nil {
 		changed, err := f.Poll(nil)
@@ -193,9 +192,9 @@ func (f follower) publish(ctx context.Context, srv *web.Server) error {
 	return nil
 }
 
-func (f follower) publishSnapshot(srv *web.Server, now time.Time) error {
+func (f follower) publishSnapshot(srv *page.Server, now time.Time) error {
 	run, details := f.page(now)
-	return srv.Publish(web.Snapshot{Run: run, Details: details})
+	return srv.Publish(page.Snapshot{Run: run, Details: details})
 }
 
 // follower follows a run and shows it.

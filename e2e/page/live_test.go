@@ -12,7 +12,6 @@ import (
 	"wavex/internal/report/page"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/testrepo"
-	"wavex/internal/web"
 )
 
 // The page of a running run shows news without a reload, keeps open elements open, fetches
@@ -21,7 +20,7 @@ func TestLivePage(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "live", reporttest.Tasks{{ID: "T-001", Subject: "First"}, {ID: "T-002", Subject: "Second",
 		Blockers: []int{0}}})
-	srv, l, err := web.Listen(t.Context(), 0, nil)
+	srv, l, err := page.Listen(t.Context(), 0, nil)
 	testrepo.Must(t, err)
 	show := func() {
 		t.Helper()
@@ -31,7 +30,7 @@ func TestLivePage(t *testing.T) {
 				d.Update("Bash go test ./...", s.Now().Add(-3*time.Second), "")
 			}
 		}
-		testrepo.Must(t, srv.Publish(web.Snapshot{Run: run, Details: page.DetailsOf(s.S, s.Events, nil)}))
+		testrepo.Must(t, srv.Publish(page.Snapshot{Run: run, Details: page.DetailsOf(s.S, s.Events, nil)}))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)

@@ -11,7 +11,6 @@ import (
 	"wavex/internal/report/page"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/testrepo"
-	"wavex/internal/web"
 )
 
 // stops notes the requests to end a run.
@@ -29,14 +28,14 @@ func TestStopAsksFirst(t *testing.T) {
 	t.Parallel()
 	s := reporttest.New(t, "going", reporttest.Tasks{{ID: "T-001", Subject: "First"}, {ID: "T-002", Subject: "Second"}})
 	s.StartRun(reporttest.Config()).StartWave(1).StartAttempt("T-001", 0).StartAttempt("T-002", 1)
-	srv, l, err := web.Listen(t.Context(), 0, nil)
+	srv, l, err := page.Listen(t.Context(), 0, nil)
 	testrepo.Must(t, err)
 	asked := make(stops, 10)
 	srv.Control = asked
 	publish := func() {
 		t.Helper()
 		run := page.Of(s.S, s.Events, s.Now(), s.S.Ended == nil)
-		testrepo.Must(t, srv.Publish(web.Snapshot{Run: run, Details: page.DetailsOf(s.S, s.Events, nil)}))
+		testrepo.Must(t, srv.Publish(page.Snapshot{Run: run, Details: page.DetailsOf(s.S, s.Events, nil)}))
 	}
 	publish()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,7 +1,7 @@
 // Package page renders the report of a run as one HTML file that needs no network: the verdict, the
 // graph, the timeline, the money, and each attempt with its prompt, its edits, its checks and the
-// advice after it. It derives its data from the state, the journal's events and the files of the
-// attempts; it decides nothing.
+// advice after it, and serves it while the run is under way. It derives its data from the state, the
+// journal's events and the files of the attempts; it decides nothing.
 //
 // All text from a plan, an agent or a check is data in JSON. The page's own script shows it as
 // text, never as markup. A content security policy allows only this script and these styles, by

@@ -1,4 +1,4 @@
-package web_test
+package page_test
 
 import (
 	"bufio"
@@ -11,20 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"wavex/internal/report/page"
 	"wavex/internal/report/reporttest"
 	"wavex/internal/testrepo"
-	"wavex/internal/web"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
 // serve starts a server with a story's run. stop ends it and returns its error.
-func serve(t *testing.T, s *reporttest.FakeRun) (srv *web.Server, stop func() error) {
+func serve(t *testing.T, s *reporttest.FakeRun) (srv *page.Server, stop func() error) {
 	t.Helper()
-	srv, l, err := web.Listen(t.Context(), 0, func(b []byte) []byte {
+	srv, l, err := page.Listen(t.Context(), 0, func(b []byte) []byte {
 		return bytes.ReplaceAll(b, []byte("hunter2!"),
 			[]byte("(gone)"))
 	})
@@ -48,9 +43,9 @@ func serve(t *testing.T, s *reporttest.FakeRun) (srv *web.Server, stop func() er
 	return srv, stop
 }
 
-func publish(t *testing.T, srv *web.Server, s *reporttest.FakeRun) {
+func publish(t *testing.T, srv *page.Server, s *reporttest.FakeRun) {
 	t.Helper()
-	testrepo.Must(t, srv.Publish(web.Snapshot{Run: page.Of(s.S, s.Events, s.Now(), true), Details: page.DetailsOf(s.S,
+	testrepo.Must(t, srv.Publish(page.Snapshot{Run: page.Of(s.S, s.Events, s.Now(), true), Details: page.DetailsOf(s.S,
 		s.Events,
 		nil)}))
 }
@@ -175,7 +170,7 @@ type reader struct {
 	body io.Closer
 }
 
-func listen(t *testing.T, srv *web.Server) reader {
+func listen(t *testing.T, srv *page.Server) reader {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL()+"events", nil)
 	testrepo.Must(t, err)
@@ -256,7 +251,7 @@ func TestBeforeFirstSnapshot(t *testing.T) {
 
 func TestPortInUse(t *testing.T) {
 	t.Parallel()
-	_, l, err := web.Listen(t.Context(), 0, nil)
+	_, l, err := page.Listen(t.Context(), 0, nil)
 	testrepo.Must(t, err)
 	defer func() { _ = l.Close() }()
 	_, port, _ := strings.Cut(l.Addr().String(), ":")
@@ -264,7 +259,7 @@ func TestPortInUse(t *testing.T) {
 	for _, c := range port {
 		n = n*10 + int(c-'0')
 	}
-	if _, _, err := web.Listen(t.Context(), n, nil); err == nil {
+	if _, _, err := page.Listen(t.Context(), n, nil); err == nil {
 		t.Error("two servers on one port")
 	}
 }

@@ -1,4 +1,6 @@
-// Package web serves the page of a run under way to its own user: on loopback only, below a secret
+package page
+
+// This file serves the page of a run under way to its own user: on loopback only, below a secret
 // path, with news as server-sent events. It knows HTTP; the caller makes the content and publishes
 // it.
 //
@@ -6,7 +8,6 @@
 // loopback. So the path holds a token; the Host must be one of the server's own, because a foreign
 // name that resolves to loopback could otherwise read the page; and a request that a browser marks
 // as coming from another site is refused.
-package web
 
 import (
 	"bytes"
@@ -22,8 +23,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"wavex/internal/report/page"
 )
 
 const (
@@ -33,8 +32,8 @@ const (
 
 // Snapshot is the run at one moment. The server only reads it.
 type Snapshot struct {
-	Run     *page.Run
-	Details *page.Details
+	Run     *Run
+	Details *Details
 }
 
 // Control carries out the requests of the person at the page. The server calls it from the goroutines of its requests.
@@ -91,7 +90,7 @@ func (s *Server) Publish(n Snapshot) error {
 	live := *n.Run
 	live.Live, live.Controls = true, s.Control != nil
 	n.Run = &live
-	data, err := page.Encode(n.Run)
+	data, err := Encode(n.Run)
 	if err != nil {
 		return err
 	}
@@ -217,7 +216,7 @@ func (s *Server) page(w http.ResponseWriter) {
 		http.Error(w, "there is nothing to show yet", http.StatusServiceUnavailable)
 		return
 	}
-	if err := page.Write(&b, n.Run, nil, nil); err != nil {
+	if err := Write(&b, n.Run, nil, nil); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -232,7 +231,7 @@ func (s *Server) task(w http.ResponseWriter, arg string) {
 		http.Error(w, "there is no such task", http.StatusNotFound)
 		return
 	}
-	b, err := page.Encode(n.Details.Task(i, true))
+	b, err := Encode(n.Details.Task(i, true))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
