@@ -13,7 +13,6 @@ import (
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/proc"
-	"wavex/internal/prompt"
 	"wavex/internal/runlog"
 	"wavex/internal/safefile"
 	"wavex/internal/userdata"
@@ -55,13 +54,13 @@ func (r *Session) attemptRequest(s *scheduler.State, i int, e event.AttemptStart
 	req.Guards = r.guardedFiles(t)
 	b := r.promptBrief(s, i, e)
 	b.Task = t
-	req.Prompt = prompt.Build(s.Plan, i, b)
+	req.Prompt = buildPrompt(s.Plan, i, b)
 	if e.Resume && s.Tasks[i].Last != nil {
 		req.Worker = s.Tasks[i].Last.Worker
 	}
 	if b.Continues {
 		b.Continues, b.Interrupts = false, b.More || b.Interrupts
-		req.FullPrompt = prompt.Build(s.Plan, i, b)
+		req.FullPrompt = buildPrompt(s.Plan, i, b)
 	}
 	if err := safefile.MkdirAll(req.LogDir, 0o700); err != nil {
 		return req, err
@@ -147,13 +146,13 @@ func (r *Session) ensureTasksDir() error {
 }
 
 // promptBrief returns the part of the prompt that is not in the plan.
-func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted) prompt.Brief {
+func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted) brief {
 	t := &s.Tasks[i]
-	b := prompt.Brief{Loop: string(r.config.Loop), Conditions: precheckConditions(t), Continues: e.Resume,
+	b := brief{Loop: string(r.config.Loop), Conditions: precheckConditions(t), Continues: e.Resume,
 		More: e.Why == "continue", UserData: userdata.Existing()}
 	b.Context, b.Notes = readContext(r.config.Track)
 	for _, j := range s.Plan.Graph.Blockers(i) {
-		done := prompt.Blocker{ID: s.Plan.Tasks[j].ID, Subject: s.Plan.Tasks[j].Subject}
+		done := blocker{ID: s.Plan.Tasks[j].ID, Subject: s.Plan.Tasks[j].Subject}
 		if last := s.Tasks[j].Last; last != nil {
 			done.Report = last.Report
 		}
@@ -171,7 +170,7 @@ func (r *Session) promptBrief(s *scheduler.State, i int, e event.AttemptStarted)
 	}
 	// Only an interrupted attempt is continued, not other attempts that end without a fault of the task.
 	b.Interrupts = e.Resume && e.Why == "again"
-	b.Previous = &prompt.Previous{Error: t.Last.Reason, Attempt: max(1, e.Try-1), Of: s.Retries(i)}
+	b.Previous = &previousTry{Error: t.Last.Reason, Attempt: max(1, e.Try-1), Of: s.Retries(i)}
 	if t.Last.Detail != "" {
 		b.Previous.Error += "\n" + t.Last.Detail
 	}

@@ -1,11 +1,12 @@
-// Package prompt builds the prompt of one attempt. It does no I/O: the same plan, task and brief
+package run
+
+// This file builds the prompt of one attempt. It does no I/O: the same plan, task and brief
 // give the same bytes. It does not know how the agent is started. It bounds and escapes all texts
 // of agents and tools, which are untrusted.
 //
 // The part that all tasks of a plan share comes first and is byte-identical for all of them.
 // Between tasks the provider's prompt cache does not gain by that, because the CLI sends a prompt
 // as one block (docs/performance.md). Attempts of one task with the same prompt do gain.
-package prompt
 
 import (
 	"bytes"
@@ -21,27 +22,27 @@ import (
 	"wavex/internal/textfmt"
 )
 
-// Brief is the information for an attempt that is not in the plan.
-type Brief struct {
-	Task       *plan.Task // the task with the values of its references; nil: the task of the plan
-	Loop       string     // absolute folder of the run's files; the agent must leave it alone
-	Context    string     // absolute path of a context file; "" means none
-	Notes      string     // its content, bounded by the caller
-	UserData   string     // absolute path of the user's maxims and learnings; "" means none
-	Conditions []string   // conditions of the experts that looked at the task beforehand
-	Blockers   []Blocker  // the task's direct blockers, in plan order
-	Previous   *Previous  // nil on the first try
-	Continues  bool       // the session of the previous attempt continues, and knows the task already
-	More       bool       // only the money ran out: continue the work
-	Interrupts bool       // the previous attempt was interrupted: its work may be incomplete
-	Cut        string     // which of its calls may have run in part, and which files changed; "": unknown
+// brief is the information for an attempt that is not in the plan.
+type brief struct {
+	Task       *plan.Task   // the task with the values of its references; nil: the task of the plan
+	Loop       string       // absolute folder of the run's files; the agent must leave it alone
+	Context    string       // absolute path of a context file; "" means none
+	Notes      string       // its content, bounded by the caller
+	UserData   string       // absolute path of the user's maxims and learnings; "" means none
+	Conditions []string     // conditions of the experts that looked at the task beforehand
+	Blockers   []blocker    // the task's direct blockers, in plan order
+	Previous   *previousTry // nil on the first try
+	Continues  bool         // the session of the previous attempt continues, and knows the task already
+	More       bool         // only the money ran out: continue the work
+	Interrupts bool         // the previous attempt was interrupted: its work may be incomplete
+	Cut        string       // which of its calls may have run in part, and which files changed; "": unknown
 }
 
-// Blocker is a completed task that this one builds on.
-type Blocker struct{ ID, Subject, Report string }
+// blocker is a completed task that this one builds on.
+type blocker struct{ ID, Subject, Report string }
 
-// Previous describes the failed attempt and its analysis.
-type Previous struct {
+// previousTry describes the failed attempt and its analysis.
+type previousTry struct {
 	Error    string
 	Analysis string // of the panel; "" if there was none
 	Fix      string
@@ -56,19 +57,19 @@ const (
 	maxReport = 600
 )
 
-//go:embed templates/*.tmpl
-var files embed.FS
+//go:embed prompts/*.tmpl
+var promptFiles embed.FS
 
-// parsed returns the templates, parsed once, because the loop builds prompts while slots wait.
-var parsed = sync.OnceValue(func() *template.Template {
+// promptTemplates returns the templates, parsed once, because the loop builds prompts while slots wait.
+var promptTemplates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"xml": escape, "describe": plan.Check.Describe, "clip": textfmt.ClipMiddle, "trim": strings.TrimSpace,
 		"add": func(a, b int) int { return a + b },
-	}).ParseFS(files, "templates/*.tmpl"))
+	}).ParseFS(promptFiles, "prompts/*.tmpl"))
 })
 
-// Build returns the prompt for an attempt at task i.
-func Build(p *plan.Plan, i int, b Brief) string {
+// buildPrompt returns the prompt for an attempt at task i.
+func buildPrompt(p *plan.Plan, i int, b brief) string {
 	name := "task.tmpl"
 	if b.Continues {
 		name = "continue.tmpl"
@@ -78,28 +79,28 @@ func Build(p *plan.Plan, i int, b Brief) string {
 	if b.Task != nil {
 		task = b.Task
 	}
-	if err := parsed().ExecuteTemplate(&out, name, templateData{Plan: p, Task: task, Brief: b, MaxError: maxError,
+	if err := promptTemplates().ExecuteTemplate(&out, name, promptData{Plan: p, Task: task, brief: b, MaxError: maxError,
 		MaxReport: maxReport}); err != nil {
 		panic(fmt.Sprintf("the embedded prompt templates: %v", err)) // golden tests cover every branch
 	}
 	return out.String()
 }
 
-type templateData struct {
+type promptData struct {
 	Plan *plan.Plan
 	Task *plan.Task
-	Brief
+	brief
 	MaxError, MaxReport int
 }
 
 // ID returns the task's id, which the agent must repeat.
-func (v templateData) ID() string { return v.Task.ID }
+func (v promptData) ID() string { return v.Task.ID }
 
 // Writes returns the declared files that the task edits.
-func (v templateData) Writes() []plan.File { return filterFiles(v.Task.Files, true) }
+func (v promptData) Writes() []plan.File { return filterFiles(v.Task.Files, true) }
 
 // Reads returns the declared files that the task only reads.
-func (v templateData) Reads() []plan.File { return filterFiles(v.Task.Files, false) }
+func (v promptData) Reads() []plan.File { return filterFiles(v.Task.Files, false) }
 
 func filterFiles(files []plan.File, writes bool) []plan.File {
 	return slices.DeleteFunc(slices.Clone(files), func(f plan.File) bool { return f.Writes() != writes })
