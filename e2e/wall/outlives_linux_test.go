@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"wavex/internal/userfiles"
+	"wavex/runner"
 )
 
 // outliving are commands that change what later sessions of other programs obey, in the home directory of userHome.
@@ -75,7 +75,7 @@ func TestOutlives(t *testing.T) {
 	}
 	home, env := userHome(t)
 	project := filepath.Join(home, "src")
-	closed := userfiles.Paths(env, project)
+	closed := runner.UserPaths(env, project)
 	said := sh(t, wall0.With(nil, closed).Wrapper(nil), project, "export '"+strings.Join(env, "' '")+
 		"'; touch a ~/.cache/b ~/.claude/projects/c ~/.ssh/known_hosts ~/.cargo/registry && git config --global user.name")
 	if !strings.Contains(said, "Some One") {
@@ -89,7 +89,7 @@ func tryWay(t *testing.T, way string, walled bool) (before, after string) {
 	project := filepath.Join(home, "src")
 	var wrapper []string
 	if walled {
-		wrapper = wall0.With(nil, userfiles.Paths(env, project)).Wrapper(nil)
+		wrapper = wall0.With(nil, runner.UserPaths(env, project)).Wrapper(nil)
 	}
 	before = homeText(t, home)
 	sh(t, wrapper, project, "export '"+strings.Join(env, "' '")+"'; "+way)

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"wavex/e2e/rig"
-	"wavex/internal/userfiles"
+	"wavex/runner"
 )
 
 // files writes files below a directory, by their slash-separated names.
@@ -119,7 +119,7 @@ x("create table t (x)"); x("insert into t values (7)"); c.commit(); print(x("sel
 				}
 				var wrapper []string
 				if walled {
-					wrapper = wall0.With(nil, userfiles.Paths(os.Environ(), dir)).Wrapper(
+					wrapper = wall0.With(nil, runner.UserPaths(os.Environ(), dir)).Wrapper(
 						[]string{dir + "/prot", dir + "/.git/hooks", dir + "/.git/config"}, "")
 				}
 				if said := sh(t, wrapper, dir, tool.run); strings.TrimSpace(said) != tool.want {

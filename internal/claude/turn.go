@@ -18,7 +18,6 @@ import (
 	"wavex/internal/policy"
 	"wavex/internal/proc"
 	"wavex/internal/textfmt"
-	"wavex/internal/userfiles"
 	"wavex/runner"
 )
 
@@ -115,7 +114,7 @@ func (t *turn) wrapper() []string {
 	}
 	env, open := t.Environ(t.req.Env), slices.Clone(t.req.Open)
 	project, _, _ := loop.Owned(t.req.LogDir)
-	closed := userfiles.Paths(env, project)
+	closed := runner.UserPaths(env, project)
 	if t.Wall.Strict() {
 		home := proc.Getenv(env, "HOME")
 		config := cmp.Or(proc.Getenv(env, "CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))

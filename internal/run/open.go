@@ -23,7 +23,6 @@ import (
 	"wavex/internal/runlog"
 	"wavex/internal/ui"
 	"wavex/internal/usererr"
-	"wavex/internal/userfiles"
 	"wavex/internal/workspace"
 	"wavex/runner"
 	"wavex/scheduler"
@@ -70,9 +69,9 @@ type Session struct {
 	journal    *runlog.Journal
 	view       ui.View
 	workspace  *workspace.Workspace
-	adopted    map[string]int   // attempts by task that an earlier session has started on other machines
-	closers    []func()         // functions that Close calls, in this order
-	user       *userfiles.Guard // nil: the attempts are made elsewhere, or in a project that has the home
+	adopted    map[string]int    // attempts by task that an earlier session has started on other machines
+	closers    []func()          // functions that Close calls, in this order
+	user       *runner.UserFiles // nil: the attempts are made elsewhere, or in a project that has the home
 
 	tasksDirMade bool   // the folder of the attempts exists
 	finished     bool   // to its own end

@@ -23,7 +23,6 @@ import (
 	"wavex/internal/safefile"
 	"wavex/internal/statefiles"
 	"wavex/internal/textfmt"
-	"wavex/internal/userfiles"
 	"wavex/runner"
 )
 
@@ -38,7 +37,7 @@ type tamperDetector struct {
 	plan       string                              // its file; "": one that wavex itself writes
 	isOwnWrite func(name string, text []byte) bool // reports whether this wavex wrote that text
 	moved      func() error                        // an error: all files seem to be gone
-	user       *userfiles.Guard
+	user       *runner.UserFiles
 }
 
 func (r *Session) newTamperDetector(files *statefiles.Writer) tamperDetector {
@@ -59,8 +58,8 @@ func (r *Session) guardUserFiles(env []string) (end func()) {
 	}
 	lock := flock.New(home, flock.SetFlag(os.O_RDONLY)) // the folder itself: no file is made
 	owner, _ := lock.TryLock()                          // without the lock, as on Windows, changes are told only
-	r.user = userfiles.New(userfiles.Options{Env: env, Owner: owner, Project: project, Closed: r.opts.Wall != nil,
-		Kept: r.config.Loop.Run(r.config.Run, loop.Outside),
+	r.user = runner.GuardUserFiles(runner.UserFilesOptions{Env: env, Owner: owner, Project: project,
+		Closed: r.opts.Wall != nil, Kept: r.config.Loop.Run(r.config.Run, loop.Outside),
 		Warn: func(err error) { r.warn(errors.New(textfmt.Line(err.Error()))) }}) // it has names that agents chose
 	return func() { _ = lock.Unlock() } // the end of the process does it, too
 }

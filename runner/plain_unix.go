@@ -1,6 +1,6 @@
 //go:build unix
 
-package userfiles
+package runner
 
 import (
 	"os"

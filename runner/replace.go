@@ -1,4 +1,4 @@
-package userfiles
+package runner
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"wavex/internal/safefile"
 )
 
-// nextName is the file of a text that is about to replace another file in its folder.
-const nextName = ".wavex-put-back"
+// nextUserFile is the file of a text that is about to replace another file in its folder.
+const nextUserFile = ".wavex-put-back"
 
-// changed returns the text of a file of at most most bytes, or the target of a link.
-func changed(dir *os.Root, st os.FileInfo, most int64) ([]byte, error) {
+// changedText returns the text of a file of at most most bytes, or the target of a link.
+func changedText(dir *os.Root, st os.FileInfo, most int64) ([]byte, error) {
 	if st.Mode()&fs.ModeSymlink != 0 {
 		to, err := dir.Readlink(st.Name())
 		return []byte("a link to " + to + "\n"), err
@@ -43,10 +43,10 @@ func checkSame(dir *os.Root, name string, was os.FileInfo) error {
 	return errChanging
 }
 
-// replace writes a file whole or not at all, if it is still as it was.
-func replace(dir *os.Root, name string, was os.FileInfo, text []byte, mode fs.FileMode) error {
-	_ = dir.Remove(nextName) // of a wavex that was killed
-	next, err := dir.OpenFile(nextName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// replaceIfSame writes a file whole or not at all, if it is still as it was.
+func replaceIfSame(dir *os.Root, name string, was os.FileInfo, text []byte, mode fs.FileMode) error {
+	_ = dir.Remove(nextUserFile) // of a wavex that was killed
+	next, err := dir.OpenFile(nextUserFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -56,10 +56,10 @@ func replace(dir *os.Root, name string, was os.FileInfo, text []byte, mode fs.Fi
 		err = checkSame(dir, name, was)
 	}
 	if err == nil {
-		err = dir.Rename(nextName, name)
+		err = dir.Rename(nextUserFile, name)
 	}
 	if err != nil {
-		_ = dir.Remove(nextName) // best effort: the caller needs the first error
+		_ = dir.Remove(nextUserFile) // best effort: the caller needs the first error
 	}
 	return err
 }

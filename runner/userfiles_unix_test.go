@@ -1,6 +1,6 @@
 //go:build unix
 
-package userfiles_test
+package runner_test
 
 import (
 	"os"
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"wavex/internal/testrepo"
-	"wavex/internal/userfiles"
+	"wavex/runner"
 )
 
 // home is a user's home directory with a project in it.
@@ -63,14 +63,15 @@ func (h *home) sh(command string) {
 	}
 }
 
-func (h *home) guard(owner bool, env ...string) *userfiles.Guard {
-	return userfiles.New(userfiles.Options{Env: append([]string{"HOME=" + h.dir}, env...), Project: h.project,
+func (h *home) guard(owner bool, env ...string) *runner.UserFiles {
+	return runner.GuardUserFiles(runner.UserFilesOptions{
+		Env: append([]string{"HOME=" + h.dir}, env...), Project: h.project,
 		Kept: filepath.Join(h.project, ".loop", "runs", "r", "outside"), Owner: owner, Closed: h.closed,
 		Warn: func(err error) { h.warned = append(h.warned, err.Error()) }})
 }
 
 // attempt runs a command as an attempt does, and wants the changes to be paths and the beginnings of reasons.
-func (h *home) attempt(g *userfiles.Guard, command string, want ...string) {
+func (h *home) attempt(g *runner.UserFiles, command string, want ...string) {
 	h.Helper()
 	since := len(g.Changes(0, 1))
 	h.sh(command)
@@ -337,13 +338,14 @@ func TestBounds(t *testing.T) {
 // Without an absolute home directory no file is put back.
 func TestNoHomeGuard(t *testing.T) {
 	t.Parallel()
-	var none *userfiles.Guard
+	var none *runner.UserFiles
 	if got := none.Changes(0, 1); len(got) > 0 {
 		t.Error(got)
 	}
 	h := newHome(t)
 	for _, env := range []string{"", "HOME=", "HOME=relative"} {
-		g := userfiles.New(userfiles.Options{Env: []string{env, "NPM_CONFIG_USERCONFIG=" + h.path("npmrc")}, Owner: true,
+		g := runner.GuardUserFiles(runner.UserFilesOptions{
+			Env: []string{env, "NPM_CONFIG_USERCONFIG=" + h.path("npmrc")}, Owner: true,
 			Project: h.project, Kept: h.path("src/.loop/runs/r/outside"), Warn: func(err error) { t.Error(err) }})
 		since := len(g.Changes(0, 1))
 		h.write("npmrc", env)

@@ -1,4 +1,4 @@
-package userfiles
+package runner
 
 import (
 	"errors"
@@ -16,34 +16,34 @@ import (
 	"wavex/internal/filetree"
 	"wavex/internal/proc"
 	"wavex/internal/safefile"
-	"wavex/runner"
 )
 
 // These are bounds of the comparison.
 const (
-	maxFile   = 1 << 20  // bytes of a file that can be put back
-	maxSaved  = 32 << 20 // bytes of all of them
-	maxFolder = 500      // files of a listed folder; a larger one is not compared
-	maxNew    = 20       // new files that are removed at once; if there are more, no file is
-	maxTold   = 20       // changes that are told at once
+	maxUserFile   = 1 << 20  // bytes of a file that can be put back
+	maxSaved      = 32 << 20 // bytes of all of them
+	maxUserFolder = 500      // files of a listed folder; a larger one is not compared
+	maxNewFiles   = 20       // new files that are removed at once; if there are more, no file is
+	maxTold       = 20       // changes that are told at once
 )
 
-// clock is how far the time of a file may be behind that of the machine.
-const clock = 2 * time.Second
+// clockSkew is how far the time of a file may be behind that of the machine.
+const clockSkew = 2 * time.Second
 
-// Options are the circumstances of a Guard.
-type Options struct {
+// UserFilesOptions are the circumstances of UserFiles.
+type UserFilesOptions struct {
 	Env     []string    // of the processes of tasks
 	Project string      // absolute; its files are work
 	Kept    string      // the folder in Project for changed versions; it need not exist
-	Owner   bool        // no other Guard puts the files of this user back
+	Owner   bool        // no other wavex puts the files of this user back
 	Closed  bool        // a wall closes the listed files that exist, so they are not compared
 	Warn    func(error) // told of changes while no agent works
 }
 
-// Guard compares the user's files with those of its beginning. Its methods are safe for concurrent use.
-type Guard struct {
-	Options
+// UserFiles compares the user's files that outlive the run with those of its beginning, and puts them back. Its methods
+// are safe for concurrent use.
+type UserFiles struct {
+	UserFilesOptions
 	home  string // "": nothing is put back
 	began time.Time
 
@@ -52,16 +52,16 @@ type Guard struct {
 	listed  []string               // patterns of filepath.Glob, some after toldOnly
 	omitted map[string]bool        // listed paths of the project, and folders with too many files
 	dirs    map[string]os.FileInfo // folders of files, and those above, by path
-	files   map[string]*file       // by path
+	files   map[string]*userFile   // by path
 	left    int64                  // of maxSaved
 	kept    int                    // the last number of a file in Kept
-	changes []runner.Tamper
+	changes []Tamper
 	said    int // changes that this comparison told
 	working int // attempts of agents
 }
 
-// file is a file as it was; one that is new has no state.
-type file struct {
+// userFile is a file as it was; one that is new has no state.
+type userFile struct {
 	state, told filetree.State // at the beginning, and when a change was last told
 	program     bool           // compared by size and time
 	closed      bool           // not compared
@@ -70,10 +70,11 @@ type file struct {
 	mode        fs.FileMode
 }
 
-// New returns a Guard of the files as they are now.
-func New(o Options) *Guard {
-	g := &Guard{Options: o, home: homeOf(o.Env), began: time.Now().Add(-clock), left: maxSaved, listed: patterns(o.Env),
-		omitted: map[string]bool{}, dirs: map[string]os.FileInfo{}, files: map[string]*file{}}
+// GuardUserFiles returns the UserFiles as they are now.
+func GuardUserFiles(o UserFilesOptions) *UserFiles {
+	g := &UserFiles{UserFilesOptions: o, home: homeOf(o.Env), began: time.Now().Add(-clockSkew), left: maxSaved,
+		listed: userPatterns(o.Env), omitted: map[string]bool{}, dirs: map[string]os.FileInfo{},
+		files: map[string]*userFile{}}
 	if filepath.Dir(g.home) == g.home {
 		g.home = ""
 	}
@@ -96,7 +97,7 @@ func New(o Options) *Guard {
 }
 
 // noteDir notes the folders that match a pattern, and those above, and reports whether one is in the project.
-func (g *Guard) noteDir(pattern string) (work bool) {
+func (g *UserFiles) noteDir(pattern string) (work bool) {
 	if g.dirs[pattern] != nil {
 		return false
 	}
@@ -115,16 +116,16 @@ func (g *Guard) noteDir(pattern string) (work bool) {
 }
 
 // add notes an existing file, link, or folder. It lists the target of a link.
-func (g *Guard) add(path string, only, program bool) {
+func (g *UserFiles) add(path string, only, program bool) {
 	paths := walk(path)
-	if isWork(path, g.Project) || len(paths) > maxFolder {
+	if isWork(path, g.Project) || len(paths) > maxUserFolder {
 		g.omitted[path] = true
 		return
 	}
 	for _, at := range paths {
 		if g.files[at] == nil && (!program || filepath.Base(at) != "claude") { // its updater moves this link
 			g.noteDir(quoted(filepath.Dir(at)))
-			if g.files[at] = (&file{closed: true}); !g.Closed || program {
+			if g.files[at] = (&userFile{closed: true}); !g.Closed || program {
 				g.note(at, newFile(only, program))
 			}
 		}
@@ -140,8 +141,8 @@ func (g *Guard) add(path string, only, program bool) {
 	}
 }
 
-func newFile(only, program bool) *file {
-	f := &file{program: program}
+func newFile(only, program bool) *userFile {
+	f := &userFile{program: program}
 	if only {
 		f.stays = errors.New("ordinary work does this, too")
 	}
@@ -149,14 +150,14 @@ func newFile(only, program bool) *file {
 }
 
 // note notes the state of a file, and its text if that can be put back.
-func (g *Guard) note(path string, f *file) {
+func (g *UserFiles) note(path string, f *userFile) {
 	f.state = g.state(path, f)
 	f.told, g.files[path] = f.state, f
 	if f.stays != nil || f.state == "" {
 		return
 	}
 	st, err := os.Lstat(path)
-	if err == nil && st.Mode().IsRegular() && isPlain(st) && st.Size() <= min(maxFile, g.left) {
+	if err == nil && st.Mode().IsRegular() && isPlain(st) && st.Size() <= min(maxUserFile, g.left) {
 		g.left += int64(len(f.text)) - st.Size()
 		f.text, err = safefile.Read(path, st.Size())
 		if f.mode = st.Mode().Perm(); err == nil && g.state(path, f) == f.state {
@@ -167,14 +168,14 @@ func (g *Guard) note(path string, f *file) {
 }
 
 // state returns the state of a file. It does not read programs.
-func (g *Guard) state(path string, f *file) filetree.State {
+func (g *UserFiles) state(path string, f *userFile) filetree.State {
 	if f.program {
 		return g.lister.State(path, -1)
 	}
-	return g.lister.State(path, maxFile)
+	return g.lister.State(path, maxUserFile)
 }
 
-// walk returns a file, or the files of a folder, at most one more than maxFolder.
+// walk returns a file, or the files of a folder, at most one more than maxUserFolder.
 func walk(dir string) (paths []string) {
 	_ = filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
 		switch {
@@ -182,9 +183,9 @@ func walk(dir string) (paths []string) {
 			return nil // what cannot be read is not compared
 		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"):
 			return fs.SkipDir
-		case len(paths) > maxFolder:
+		case len(paths) > maxUserFolder:
 			return fs.SkipAll
-		case !d.IsDir() && d.Name() != nextName:
+		case !d.IsDir() && d.Name() != nextUserFile:
 			paths = append(paths, at)
 		}
 		return nil
@@ -193,7 +194,7 @@ func walk(dir string) (paths []string) {
 }
 
 // addNew adds the listed files that are new, and returns them. It notes them as they are if they are many.
-func (g *Guard) addNew() (paths []string) {
+func (g *UserFiles) addNew() (paths []string) {
 	for _, pattern := range g.listed {
 		pattern, only := strings.CutPrefix(pattern, toldOnly)
 		matches, _ := filepath.Glob(pattern)
@@ -209,7 +210,7 @@ func (g *Guard) addNew() (paths []string) {
 			}
 		}
 	}
-	if len(paths) > maxNew {
+	if len(paths) > maxNewFiles {
 		for _, path := range paths {
 			g.note(path, g.files[path])
 		}
@@ -219,7 +220,7 @@ func (g *Guard) addNew() (paths []string) {
 
 // Changes puts changed files back, and returns all changes but the first since ones, also those that other calls have
 // found. begun is 1 where an agent's attempt begins, and -1 where one ends. A change while none works is the user's.
-func (g *Guard) Changes(since, begun int) []runner.Tamper {
+func (g *UserFiles) Changes(since, begun int) []Tamper {
 	if g == nil {
 		return nil
 	}
@@ -230,9 +231,9 @@ func (g *Guard) Changes(since, begun int) []runner.Tamper {
 	return slices.Clone(g.changes[since:])
 }
 
-func (g *Guard) compare() {
+func (g *UserFiles) compare() {
 	g.said = 0
-	if fresh := g.addNew(); len(fresh) > maxNew {
+	if fresh := g.addNew(); len(fresh) > maxNewFiles {
 		g.tell(fresh[0], fmt.Sprintf("it and %d more new files outlive the run; not put back, since they are many",
 			len(fresh)-1))
 	}
@@ -268,17 +269,17 @@ func (g *Guard) compare() {
 }
 
 // tell tells a change, unless the comparison has told many.
-func (g *Guard) tell(path, why string) {
+func (g *UserFiles) tell(path, why string) {
 	if g.said++; g.said <= maxTold {
 		g.say(path, why)
 	}
 }
 
-func (g *Guard) say(path, why string) {
+func (g *UserFiles) say(path, why string) {
 	if rel, err := filepath.Rel(g.home, path); g.home != "" && err == nil && filepath.IsLocal(rel) {
 		path = "~/" + filepath.ToSlash(rel)
 	}
-	c := runner.Tamper{Path: path, Why: why}
+	c := Tamper{Path: path, Why: why}
 	if g.working == 0 {
 		g.Warn(fmt.Errorf("while no agent worked, something changed %s", c))
 		return
@@ -288,7 +289,7 @@ func (g *Guard) say(path, why string) {
 
 // putBack restores a changed file, or removes a new one, and returns the result in words. All of it happens in the open
 // folder, which is the one that it was, or is below that without a link.
-func (g *Guard) putBack(path string, f *file) (said string, err error) {
+func (g *UserFiles) putBack(path string, f *userFile) (said string, err error) {
 	switch {
 	case f.stays != nil:
 		return "", f.stays
@@ -323,7 +324,7 @@ func (g *Guard) putBack(path string, f *file) (said string, err error) {
 		return "", err
 	}
 	if f.state != "" {
-		return said, replace(dir, name, st, f.text, f.mode)
+		return said, replaceIfSame(dir, name, st, f.text, f.mode)
 	}
 	if err := checkSame(dir, name, st); err != nil {
 		return "", err
@@ -333,7 +334,7 @@ func (g *Guard) putBack(path string, f *file) (said string, err error) {
 
 // open opens a folder that is noted and still the same, or a folder below it, without following a link. It makes
 // missing folders if mode is not 0.
-func (g *Guard) open(path string, mode fs.FileMode) (*os.Root, error) {
+func (g *UserFiles) open(path string, mode fs.FileMode) (*os.Root, error) {
 	if was, noted := g.dirs[path]; noted {
 		at, err := os.OpenRoot(path)
 		if err == nil {
@@ -360,8 +361,8 @@ func (g *Guard) open(path string, mode fs.FileMode) (*os.Root, error) {
 }
 
 // keep copies the changed version of a file into the folder of the run, and returns its path in the project.
-func (g *Guard) keep(dir *os.Root, st os.FileInfo) (string, error) {
-	text, err := changed(dir, st, maxFile)
+func (g *UserFiles) keep(dir *os.Root, st os.FileInfo) (string, error) {
+	text, err := changedText(dir, st, maxUserFile)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package userfiles_test
+package runner_test
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"wavex/internal/testrepo"
-	"wavex/internal/userfiles"
+	"wavex/runner"
 )
 
 // The list has the user's files that exist, by the variables that move them. A path that leads into the project, or to
@@ -43,7 +43,7 @@ func TestPaths(t *testing.T) {
 	} {
 		env := append([]string{"HOME=" + home}, strings.Fields(strings.ReplaceAll(c.env, "~", home))...)
 		var got []string
-		for _, path := range userfiles.Paths(env, filepath.Join(home, c.project)) {
+		for _, path := range runner.UserPaths(env, filepath.Join(home, c.project)) {
 			if rel, err := filepath.Rel(home, path); err == nil && filepath.IsLocal(rel) {
 				got = append(got, filepath.ToSlash(rel))
 			} else if !strings.HasPrefix(path, "/etc/") && !strings.HasPrefix(path, "/var/spool/") {
@@ -59,7 +59,7 @@ func TestPaths(t *testing.T) {
 // Without a home directory only the files of the machine are listed.
 func TestNoHome(t *testing.T) {
 	t.Parallel()
-	for _, path := range userfiles.Paths(nil, t.TempDir()) {
+	for _, path := range runner.UserPaths(nil, t.TempDir()) {
 		if !strings.HasPrefix(path, "/etc/") && !strings.HasPrefix(path, "/var/spool/") {
 			t.Error(path)
 		}

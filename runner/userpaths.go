@@ -1,7 +1,7 @@
-// Package userfiles knows the user's files that outlive a run, because later sessions of other programs obey them:
-// settings of git, of the CLI, of shells and of package managers. It lists them for a wall, and compares them and puts
-// them back where there is none. It knows no attempt.
-package userfiles
+package runner
+
+// This file lists the user's files that outlive a run, because later sessions of other programs obey them:
+// settings of git, of the CLI, of shells and of package managers. A wall closes them.
 
 import (
 	"cmp"
@@ -15,16 +15,16 @@ import (
 	"wavex/internal/proc"
 )
 
-//go:embed paths.txt
-var list string
+//go:embed userpaths.txt
+var userPaths string
 
 // toldOnly begins a line of the list, and a pattern, whose files are not put back.
 const toldOnly = "?"
 
-// Paths returns the absolute paths of the files and folders of the list that exist, for programs with an environment.
-// Those that lead into the project directory, or to one that contains it, are work, and left out.
-func Paths(env []string, project string) (out []string) {
-	for _, pattern := range patterns(env) {
+// UserPaths returns the absolute paths of the files and folders of the list that exist, for programs with an
+// environment. Those that lead into the project directory, or to one that contains it, are work, and left out.
+func UserPaths(env []string, project string) (out []string) {
+	for _, pattern := range userPatterns(env) {
 		matches, _ := filepath.Glob(strings.TrimPrefix(pattern, toldOnly)) // the list has no wrong pattern
 		out = append(out, matches...)
 	}
@@ -35,16 +35,16 @@ func Paths(env []string, project string) (out []string) {
 	})
 }
 
-// patterns returns the list as absolute patterns of filepath.Glob, some after toldOnly. Lines of an unset variable are
-// left out.
-func patterns(env []string) (out []string) {
+// userPatterns returns the list as absolute patterns of filepath.Glob, some after toldOnly. Lines of an unset variable
+// are left out.
+func userPatterns(env []string) (out []string) {
 	home, mark := homeOf(env), ""
 	add := func(dir, rest string) {
 		if path := filepath.Join(quoted(dir), filepath.FromSlash(rest)); filepath.IsAbs(dir) {
 			out = append(out, mark+path)
 		}
 	}
-	for line := range strings.Lines(list) {
+	for line := range strings.Lines(userPaths) {
 		line = strings.TrimSpace(line)
 		if mark = ""; strings.HasPrefix(line, toldOnly) {
 			mark, line = toldOnly, line[len(toldOnly):]

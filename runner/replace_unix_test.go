@@ -1,21 +1,19 @@
 //go:build unix
 
-package userfiles
+package runner
 
 import (
 	"errors"
 	"io/fs"
 	"os"
 	"testing"
-
-	"wavex/internal/testrepo"
 )
 
 // A file that another program has written, made or removed since it was looked at is left alone.
 func TestReplaceChanging(t *testing.T) {
 	t.Parallel()
 	root, err := os.OpenRoot(t.TempDir())
-	testrepo.Must(t, err)
+	must(t, err)
 	defer func() { _ = root.Close() }() // a directory
 	write := func(text string) fs.FileInfo {
 		_ = root.Remove("f")
@@ -23,24 +21,24 @@ func TestReplaceChanging(t *testing.T) {
 		if err == nil {
 			st, err = root.Lstat("f")
 		}
-		testrepo.Must(t, err)
+		must(t, err)
 		return st
 	}
 	was := write("first")
 	write("saved by the user")
 	for _, st := range []fs.FileInfo{was, nil} {
-		err := replace(root, "f", st, []byte("old"), 0o600)
+		err := replaceIfSame(root, "f", st, []byte("old"), 0o600)
 		if text, _ := root.ReadFile("f"); !errors.Is(err, errChanging) || string(text) != "saved by the user" {
 			t.Errorf("%v, and the file has %q", err, text)
 		}
 	}
-	if err := replace(root, "f", write("evil"), []byte("old"), 0o640); err != nil {
+	if err := replaceIfSame(root, "f", write("evil"), []byte("old"), 0o640); err != nil {
 		t.Error(err)
 	}
 	if text, err := root.ReadFile("f"); string(text) != "old" {
 		t.Errorf("%q %v", text, err)
 	}
-	if _, err := root.Lstat(nextName); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%s: %v", nextName, err)
+	if _, err := root.Lstat(nextUserFile); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s: %v", nextUserFile, err)
 	}
 }

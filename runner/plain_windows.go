@@ -1,4 +1,4 @@
-package userfiles
+package runner
 
 import "os"
 
