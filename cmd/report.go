@@ -17,6 +17,7 @@ import (
 	"wavex/internal/report/page"
 	"wavex/internal/runlog"
 	"wavex/internal/secret"
+	"wavex/internal/ui"
 	"wavex/scheduler"
 )
 
@@ -181,4 +182,19 @@ func (r *invocation) writeReports(end error) error {
 		}
 	}
 	return nil
+}
+
+// webhookSecretVar is the environment variable of the key that signs the messages to all webhooks.
+const webhookSecretVar = "WAVEX_WEBHOOK_SECRET"
+
+// parseWebhooks parses the values of the setting webhook, which errors call by name. No plan has receivers.
+func parseWebhooks(name string, values []string) (out []ui.Webhook, err error) {
+	for _, v := range values {
+		h, err := ui.ParseWebhook(v)
+		if err != nil {
+			return nil, usage("%s: %s", name, err)
+		}
+		out = append(out, h)
+	}
+	return out, nil
 }

@@ -27,7 +27,7 @@ var once = []struct {
 		"internal/review/verification.go": "the folder of the calls",
 	}},
 	{"the ends of work that an earlier session left open", `lostResult\(|interruptedEarlier\b`, map[string]string{
-		"scheduler/recover.go": "all of them",
+		"scheduler/unfinished.go": "all of them",
 	}},
 	{"a panic of work in the background", `background\.Go\(`, map[string]string{
 		"scheduler/workers.go":   "work that sends its end",
