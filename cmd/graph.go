@@ -2,16 +2,14 @@ package cmd
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
-	"wavex/internal/event"
 	"wavex/internal/plan"
 	"wavex/internal/planfile"
 	"wavex/internal/report"
@@ -19,36 +17,33 @@ import (
 	"wavex/internal/textfmt"
 )
 
-type graphOptions struct {
-	format string
-	states bool // show the states of a run
-	all    bool // show each item of a list
-}
-
 func newGraph(std Stdio) *cobra.Command {
-	var o graphOptions
+	var states, all bool
 	c := &cobra.Command{
 		Use:   "graph [PLAN|RUN]",
-		Short: "Print the graph of a plan or a run as text, Mermaid or JSON",
+		Short: "Print the graph of a plan or a run",
 		Long: `graph prints the tasks of a plan (without PLAN: plan.json, plan.yaml or
-plan.yml, whichever is here) with their subjects and their blockedBy edges, laid
-out in waves; an arrow leads from a task to one that waits for it. With
---states, or with the id of a run, each task has its state in the last run of
-the plan, or in that run, and tasks that the run added are there as well. A list
-(foreach) is one node with the number of its items; with --all, and in JSON,
-each item is there.
+plan.yml, whichever is here) with their subjects and their blockers, laid out in
+waves. With --states, or with the id of a run, each task has its state in the
+last run of the plan, or in that run, and tasks that the run added are there as
+well. The items of a list (foreach) are one line; with --all, each item has its
+own. The page of a run (wavex report --html) draws the graph.
 A plan with mistakes (a cycle, an unknown blocker) is refused with its
-diagnostics. Mermaid is what GitHub draws in a block of Markdown.
+diagnostics. check --output json has the waves and the lists for programs.
 
 Exit status: 0 printed, 2 the plan has mistakes, or there is no such run.`,
 		Example: `  wavex graph plan.json
   wavex graph --states
-  wavex graph --all
-  wavex graph plan.json --format mermaid > plan.mmd`,
+  wavex graph --all`,
 		Args: optionalArg("a plan file or a run id"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if o.states || len(args) == 1 && runlog.ValidID(args[0]) {
-				return runGraphOfRun(args, o, std)
+			if states || len(args) == 1 && runlog.ValidID(args[0]) {
+				past, err := findRunOrArchived(args, std)
+				if err != nil {
+					return err
+				}
+				sum := report.Of(past.State, past.Events).At(time.Now(), past.Alive)
+				return printGraph(std.Out, past.State.Plan, &sum, all)
 			}
 			path, err := planPath(args)
 			if err != nil {
@@ -61,173 +56,102 @@ Exit status: 0 printed, 2 the plan has mistakes, or there is no such run.`,
 			if dir, err := projectOf(p); err == nil {
 				std.tellPlace(dir)
 			}
-			return printGraph(p, nil, o, std)
+			return printGraph(std.Out, p, nil, all)
 		},
 	}
-	c.Flags().BoolVar(&o.states, "states", false, "show the states of the tasks in the plan's last run")
-	c.Flags().BoolVar(&o.all, "all", false, "show each item of a list")
-	choiceFlag(c, &o.format, "format", "text", []string{"text", "mermaid", "json"}, "what to print")
+	c.Flags().BoolVar(&states, "states", false, "show the states of the tasks in the plan's last run")
+	c.Flags().BoolVar(&all, "all", false, "show each item of a list")
 	return c
 }
 
-// runGraphOfRun prints the graph of a run with the states of its tasks.
-func runGraphOfRun(args []string, o graphOptions, std Stdio) error {
-	past, err := findRunOrArchived(args, std)
-	if err != nil {
-		return err
-	}
-	sum := report.Of(past.State, past.Events).At(time.Now(), past.Alive)
-	return printGraph(past.State.Plan, &sum, o, std)
-}
-
-// printGraph prints a plan, with the states of a run if there is one.
-func printGraph(p *plan.Plan, run *report.Summary, o graphOptions, std Stdio) error {
-	w := bufio.NewWriter(std.Out)
-	g := graphOf(p, run, o.all)
-	switch o.format {
-	case "mermaid":
-		g.mermaid(w)
-	case "json":
-		if err := writeGraphJSON(w, p, run); err != nil {
-			return err
+// printGraph prints a plan by its waves. run has the states of its tasks and may be nil. Lists that come with the run
+// stand behind the waves.
+func printGraph(out io.Writer, p *plan.Plan, run *report.Summary, all bool) error {
+	w := bufio.NewWriter(out)
+	wave, waves := p.Waves()
+	shown := map[string]bool{} // lists
+	for n := 1; n <= waves; n++ {
+		fmt.Fprintf(w, "wave %d of %d\n", n, waves)
+		for i := range p.Tasks {
+			t := &p.Tasks[i]
+			if wave[i] != n || shown[t.Group] {
+				continue
+			}
+			id, title := t.ID, textfmt.Line(t.Title())
+			if t.Group != "" && !all {
+				shown[t.Group] = true
+				id, title = t.Group, itemsTitle(p.Group(t.Group))
+			}
+			writeNode(w, id, title, nodeNames(p, p.Graph.Blockers(i), all), nodeState(run, i, id))
 		}
-	default:
-		g.text(w)
+	}
+	for i := range p.Groups {
+		if g := &p.Groups[i]; !g.Known {
+			tasks, lists := p.ListWaiters(g.ID)
+			blockers := nodeNames(p, p.ListBlockers(g.ID), all)
+			title := itemsTitle(g)
+			if before := append(nodeNames(p, tasks, all), lists...); len(before) > 0 {
+				title += "  (before " + strings.Join(before, ", ") + ")"
+			}
+			writeNode(w, g.ID, title, blockers, "")
+		}
 	}
 	return w.Flush()
 }
 
-// stateColours are the backgrounds of tasks; black text is legible on each.
-var stateColours = map[event.Status]string{event.Completed: "#b7e4c7", event.Verified: "#d8f3dc",
-	event.InProgress: "#a9d6f5", event.Advising: "#d7c6f5", event.Failed: "#f5b5b5", event.Blocked: "#dddddd",
-	event.Pending: "#ffffff"}
-
-func (g *graph) text(w io.Writer) {
-	for n, nodes := range g.byWave() {
-		fmt.Fprintf(w, "wave %d of %d\n", n+1, g.waves)
-		for _, i := range nodes {
-			one := &g.nodes[i]
-			fmt.Fprintf(w, "  %s", one.id)
-			if s := textfmt.Line(one.title); s != "" {
-				fmt.Fprintf(w, "  %s", s)
-			}
-			if len(one.blockers) > 0 {
-				ids := make([]string, len(one.blockers))
-				for k, b := range one.blockers {
-					ids[k] = g.nodes[b].id
-				}
-				fmt.Fprintf(w, "  (blocked by %s)", strings.Join(ids, ", "))
-			}
-			if one.state != "" {
-				fmt.Fprintf(w, "  [%s]", one.state)
-			}
-			fmt.Fprintln(w)
-		}
+func itemsTitle(g *plan.Group) string {
+	if !g.Known {
+		return fmt.Sprintf("at most %s (%s)", report.Plural(g.MaxItems, "item", "items"), g.List)
 	}
+	return fmt.Sprintf("%s (%s)", report.Plural(len(g.Tasks), "item", "items"), g.List)
 }
 
-// writeGraphJSON writes every task, and the lists that they come from.
-func writeGraphJSON(w io.Writer, p *plan.Plan, run *report.Summary) error {
-	type node struct {
-		ID        string       `json:"id"`
-		Group     string       `json:"group,omitempty"` // the list that it is an item of
-		Subject   string       `json:"subject,omitempty"`
-		Wave      int          `json:"wave"`
-		BlockedBy []string     `json:"blockedBy"`
-		Status    event.Status `json:"status,omitempty"` // in a run
-	}
-	wave, _ := p.Waves()
-	out := struct {
-		Tasks  []node         `json:"tasks"`
-		Groups []checkedGroup `json:"groups,omitempty"`
-	}{make([]node, len(p.Tasks)), checkedGroups(p)}
-	for i := range p.Tasks {
-		t := &p.Tasks[i]
-		out.Tasks[i] = node{t.ID, t.Group, t.Subject, wave[i], plan.IDs(p, p.Graph.Blockers(i)), ""}
-		if run != nil {
-			out.Tasks[i].Status = run.Tasks[i].Status
+// nodeNames returns the names of tasks in the graph: their ids, or those of their lists.
+func nodeNames[T int | int32](p *plan.Plan, tasks []T, all bool) (names []string) {
+	seen := map[string]bool{}
+	for _, i := range tasks {
+		name := p.Tasks[i].ID
+		if g := p.Tasks[i].Group; g != "" && !all {
+			name = g
+		}
+		if !seen[name] {
+			seen[name] = true
+			names = append(names, name)
 		}
 	}
-	return json.NewEncoder(w).Encode(out)
+	return names
 }
 
-// Sizes of a task's box, in terminal columns. A task's subject may hold any text; it must not end a label or be read
-// as markup.
-const (
-	maxSubjectColumns = 120
-	labelColumns      = 36
-)
-
-// label returns the escaped lines in a node's box: its id, its title wrapped to the width of a box, and its state.
-func (n *graphNode) label(escape func(line string) string, lineBreak string) string {
-	out := []string{textfmt.Line(n.id)}
-	line := ""
-	for _, w := range strings.Fields(textfmt.Fit(n.title, maxSubjectColumns, false)) {
-		if line != "" && textfmt.Width(line)+1+textfmt.Width(w) > labelColumns {
-			out, line = append(out, line), ""
-		}
-		line = strings.TrimSpace(line + " " + w)
+// nodeState returns the state of a task in a run, or of the list whose id is given.
+func nodeState(run *report.Summary, task int, id string) string {
+	if run == nil {
+		return ""
 	}
-	if line != "" && line != out[0] {
-		out = append(out, line)
+	at := slices.IndexFunc(run.Groups, func(g report.Group) bool { return g.ID == id })
+	if at < 0 {
+		return run.Tasks[task].StatusText()
 	}
-	if n.state != "" {
-		out = append(out, n.state)
+	g := &run.Groups[at]
+	text := fmt.Sprintf("%d of %s completed", g.Completed, report.Plural(g.Items, "item", "items"))
+	if g.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", g.Failed)
 	}
-	for k, l := range out {
-		out[k] = escape(l)
+	if g.Running > 0 {
+		text += fmt.Sprintf(", %d running", g.Running)
 	}
-	return strings.Join(out, lineBreak)
+	return text
 }
 
-func (g *graph) mermaid(w io.Writer) {
-	fmt.Fprintln(w, "flowchart LR")
-	for n, nodes := range g.byWave() {
-		if len(nodes) == 0 {
-			continue
-		}
-		fmt.Fprintf(w, "  subgraph wave%d[wave %d]\n", n+1, n+1)
-		for _, i := range nodes {
-			one, box := &g.nodes[i], [2]string{"[", "]"}
-			if one.isGroup {
-				box = [2]string{"[[", "]]"}
-			}
-			fmt.Fprintf(w, "    n%d%s\"%s\"%s\n", i, box[0], one.label(mermaidText, "<br/>"), box[1])
-			if one.status != "" {
-				fmt.Fprintf(w, "    style n%d fill:%s,color:#000000\n", i, stateColours[one.status])
-			}
-		}
-		fmt.Fprintln(w, "  end")
+func writeNode(w io.Writer, id, title string, blockers []string, state string) {
+	fmt.Fprintf(w, "  %s", id)
+	if title != "" {
+		fmt.Fprintf(w, "  %s", title)
 	}
-	for i := range g.nodes {
-		for _, b := range g.nodes[i].blockers {
-			fmt.Fprintf(w, "  n%d --> n%d\n", b, i)
-		}
+	if len(blockers) > 0 {
+		fmt.Fprintf(w, "  (blocked by %s)", strings.Join(blockers, ", "))
 	}
-}
-
-// mermaidText escapes a line for a quoted label in Mermaid. Mermaid reads more into labels than its
-// grammar says: entities (#quot;), HTML, directives (%%{...}%%), formulas ($$), styles (a line with
-// "style", a colon and an entity loses its last semicolon), and markdown, so that "1. Do it" is an
-// unsupported list. So mermaidText writes everything but letters, digits and plain punctuation as
-// an entity, and also the characters that make a list at the start of a line.
-func mermaidText(line string) string {
-	var b strings.Builder
-	// Entities do not prevent formulas or the line break \n; a zero-width space does.
-	line = strings.NewReplacer("$$", "$\u200b$", `\n`, "\\\u200bn").Replace(line)
-	list := true // so far the line has only characters of a list number
-	for i, r := range line {
-		plain := unicode.IsLetter(r) || unicode.IsDigit(r) || r == ' ' || r > unicode.MaxASCII ||
-			strings.ContainsRune("-.,/='()!?@", r)
-		if i == 0 && r == '-' || list && i > 0 && (r == '.' || r == ')') {
-			plain = false
-		}
-		list = list && unicode.IsDigit(r)
-		if plain {
-			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, "#%d;", r)
-		}
+	if state != "" {
+		fmt.Fprintf(w, "  [%s]", state)
 	}
-	return b.String()
+	fmt.Fprintln(w)
 }

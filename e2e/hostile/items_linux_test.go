@@ -79,8 +79,8 @@ func runItems(t *testing.T, isolation string) {
 	run := []string{"run", "plan.json", "--agent", "rehearse", "--review", "off", "--accept-assumptions",
 		"--report", "junit=r.xml", "--report", "html=r.html", "--report", "md=r.md", "--report", "json=r.json"}
 	shown := execute(t, dir, run, 0, 300)
-	for _, command := range [][]string{{"status"}, {"graph", "--all"},
-		{"graph", "--all", "--format", "mermaid"}, {"logs", "do[a]"}, {"report"}, {"report", "--format", "markdown"}} {
+	for _, command := range [][]string{{"status"}, {"graph", "--all"}, {"logs", "do[a]"}, {"report"},
+		{"report", "--format", "markdown"}} {
 		shown += execute(t, dir, command, 0, 300)
 	}
 	if i := strings.IndexAny(shown, "\x1b\x07\u009b\u202e"); i >= 0 {
