@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 )
 
@@ -104,35 +103,4 @@ func (m *Manager) Adopted() map[string]string {
 		}
 	}
 	return out
-}
-
-// PushedRun is the branch of a run on a remote.
-type PushedRun struct {
-	Ref   string // as in origin/wavex/RUN
-	Run   string
-	Tasks []string // with commits that HEAD does not have, in their order
-}
-
-// PushedRuns returns the branches of other runs on the remotes that have commits which HEAD does not have, as they
-// were fetched last, the newest first.
-func (m *Manager) PushedRuns(ctx context.Context) ([]PushedRun, error) {
-	if !m.settings.matches("remote.", ".url") {
-		return nil, nil
-	}
-	out, err := m.g.output(ctx, "for-each-ref", "--no-merged=HEAD", "--sort=-committerdate",
-		"--format=%(refname:short)", "refs/remotes/*/wavex/*")
-	if err != nil {
-		return nil, err
-	}
-	var runs []PushedRun
-	for _, ref := range splitLines(out) {
-		tasks, err := m.g.output(ctx, "log", "--reverse", "--format=%(trailers:key=Wavex-Task,valueonly,separator=)",
-			"HEAD.."+ref)
-		if err != nil {
-			return nil, err
-		}
-		_, run, _ := strings.Cut(ref, "/wavex/")
-		runs = append(runs, PushedRun{ref, run, slices.DeleteFunc(splitLines(tasks), func(t string) bool { return t == "" })})
-	}
-	return runs, nil
 }

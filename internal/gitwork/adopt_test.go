@@ -104,19 +104,3 @@ func TestAdoptNothing(t *testing.T) {
 		})
 	}
 }
-
-// Branches of other runs on the remote are listed with their tasks until HEAD has their work.
-func TestPushedRuns(t *testing.T) {
-	t.Parallel()
-	r, _, _ := pushedRun(t)
-	r.git("fetch", "-q", "origin")
-	o := r.options("r2")
-	m := r.open(o)
-	runs, err := m.PushedRuns(t.Context())
-	must(t, err)
-	equal(t, "runs", fmt.Sprint(runs), "[{origin/wavex/r1 r1 [x y z]}]")
-	r.git("merge", "-q", "origin/wavex/r1")
-	runs, err = m.PushedRuns(t.Context())
-	must(t, err)
-	equal(t, "runs after the merge", len(runs), 0)
-}

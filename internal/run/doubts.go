@@ -106,29 +106,3 @@ func evidenceOfCommit(p *plan.Task) (kind string, basis event.Basis) {
 	}
 	return event.Assumption, event.Unproven
 }
-
-// noticePushedRuns prints which tasks of the plan a new run does again although a remote has work of them: that of
-// runs without records here, as after the loss of a machine.
-func (r *Session) noticePushedRuns(ctx context.Context, events []event.Event) {
-	pushed, err := r.workspace.PushedRuns(ctx)
-	if err != nil {
-		r.warn(fmt.Errorf("looking for pushed work of other runs: %w", err))
-	}
-	known := map[string]bool{}
-	for _, e := range events {
-		if e.Begins() {
-			known[e.RunID()] = true
-		}
-	}
-	for _, p := range pushed {
-		tasks := slices.DeleteFunc(p.Tasks, func(id string) bool {
-			_, ok := r.plan.Lookup(id)
-			return !ok
-		})
-		if n := len(tasks); n > 0 && !known[p.Run] {
-			r.notice(fmt.Sprintf("%s has work of %s of this plan, of a run without records here: %s; this run does it again. "+
-				"To build on that work, merge the branch before a run", p.Ref, report.Plural(n, "task", "tasks"),
-				event.ListTasks(tasks, 0)))
-		}
-	}
-}

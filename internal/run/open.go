@@ -174,9 +174,6 @@ func (r *Session) openNewRun(ctx context.Context, events []event.Event, earlier 
 			r.config.Base = review.HeadCommit(ctx, r.config.Dir)
 		}
 	}
-	if r.config.Isolation == event.Isolated {
-		r.noticePushedRuns(ctx, events)
-	}
 	r.state.Seq = int64(len(events)) // another run may follow in the same journal
 	r.state.Learn(events)
 	var err error
