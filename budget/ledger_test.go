@@ -250,7 +250,7 @@ func TestSetLimits(t *testing.T) {
 	if err := l.Reserve("a", 10, true); err != nil {
 		t.Fatal(err)
 	}
-	l.SetLimits(Limits{USD: 5, Iterations: -4, Tokens: -1, Wall: -1, Wave: -1})
+	l.SetLimits(Limits{USD: 5, Iterations: -4, Tokens: -1, Wall: -1})
 	if l.Available() != 0 || l.IterationsLeft() != 0 || l.Limits() != (Limits{USD: 5}) {
 		t.Errorf("lowered: %v available, %d left, limits %+v", l.Available(), l.IterationsLeft(), l.Limits())
 	}
@@ -308,8 +308,6 @@ func TestLimitErrorText(t *testing.T) {
 			"budget of $5 has no room ($1.00 spent); raise it with --budget"},
 		{LimitError{Limit: LimitIterations, Value: 1, Reserved: 1, Wanted: 1},
 			"limit of 1 iterations has no room (0 made, 1 running); raise it with --max-iterations"},
-		{LimitError{Limit: LimitWave, Value: 5e6, Spent: 1e6, Wanted: 4_500_000},
-			"wave's budget of $5 has no room for $4.5 ($1.00 spent); raise it with --wave-budget"},
 		{LimitError{Limit: LimitIterations, Value: 10, Spent: 10},
 			"limit of 10 iterations reached (10 made); raise it with --max-iterations"},
 		{LimitError{Limit: LimitIterations, Value: 10, Spent: 8, Reserved: 2, Wanted: 1},

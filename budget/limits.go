@@ -9,7 +9,7 @@ import (
 
 // Limits holds the limits of a run. Callers take them from a flag, the plan or a default. A USD or
 // Iterations of zero is a limit of zero, which admits nothing, unless NoUSD or NoIterations is set.
-// A zero Tokens, Wall or Wave means no limit. Negative values count as zero.
+// A zero Tokens or Wall means no limit. Negative values count as zero.
 type Limits struct {
 	USD          USD           `json:"usd"` // micro-dollars
 	NoUSD        bool          `json:"no_usd,omitempty"`
@@ -17,7 +17,6 @@ type Limits struct {
 	NoIterations bool          `json:"no_iterations,omitempty"`
 	Tokens       int64         `json:"tokens,omitempty"`
 	Wall         time.Duration `json:"wall,omitempty"` // nanoseconds
-	Wave         USD           `json:"wave,omitempty"` // micro-dollars for each single wave; 0: no limit per wave
 }
 
 func (l Limits) normal() Limits {
@@ -25,7 +24,6 @@ func (l Limits) normal() Limits {
 	l.Iterations = max(l.Iterations, 0)
 	l.Tokens = max(l.Tokens, 0)
 	l.Wall = max(l.Wall, 0)
-	l.Wave = max(l.Wave, 0)
 	return l
 }
 
@@ -35,7 +33,6 @@ const (
 	LimitIterations = "iterations"
 	LimitTokens     = "tokens"
 	LimitWall       = "wall-clock"
-	LimitWave       = "wave-money"
 )
 
 // LimitError says which limit stops the caller. Its amounts are micro-dollars for money, counts for
@@ -61,8 +58,6 @@ func (e *LimitError) Flag() string {
 		return "--max-iterations"
 	case LimitTokens:
 		return "--max-tokens"
-	case LimitWave:
-		return "--wave-budget"
 	}
 	return "--wall-clock"
 }
@@ -71,11 +66,8 @@ func (e *LimitError) Flag() string {
 func (e *LimitError) Error() string {
 	var limit, used string
 	switch e.Limit {
-	case LimitMoney, LimitWave:
+	case LimitMoney:
 		limit, used = "budget of "+USD(e.Value).String(), USD(e.Spent).Spent()+" spent"
-		if e.Limit == LimitWave {
-			limit = "wave's " + limit
-		}
 		if e.Reserved > 0 {
 			used += ", " + USD(e.Reserved).Spent() + " reserved"
 		}
@@ -93,7 +85,7 @@ func (e *LimitError) Error() string {
 	what := limit + " reached"
 	if !e.Reached() {
 		what = limit + " has no room"
-		if (e.Limit == LimitMoney || e.Limit == LimitWave) && e.Wanted > 0 {
+		if e.Limit == LimitMoney && e.Wanted > 0 {
 			what += " for " + USD(e.Wanted).String()
 		}
 	}

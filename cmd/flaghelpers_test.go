@@ -48,7 +48,6 @@ func TestPrintedCommands(t *testing.T) {
 	for _, line := range []string{
 		"resume", "resume plan.json", "resume --budget +10", "resume plan.json --budget +0.30 --max-iterations +14",
 		"resume --max-iterations +25", "resume --max-iterations unlimited", "resume --wall-clock 2h",
-		"resume --wave-budget +5",
 		"resume --max-tokens +1000000", "resume plan.json --accept-plan", "resume --accept-assumptions",
 		"resume --precheck off", "run plan.json --fresh", "run plan.json --wait-for-reset",
 		"run plan.json --isolation worktree", "run --task-list my-list", "run plan.json --track x",

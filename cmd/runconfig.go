@@ -187,7 +187,7 @@ func (o *runOptions) checkIncrements(old *event.Config) error {
 		flag string
 		none bool
 	}{
-		{"budget", l.NoUSD}, {"max-iterations", l.NoIterations}, {"max-tokens", l.Tokens == 0}, {"wave-budget", l.Wave == 0},
+		{"budget", l.NoUSD}, {"max-iterations", l.NoIterations}, {"max-tokens", l.Tokens == 0},
 	} {
 		text := o.flags.Lookup(limit.flag).Value.String()
 		if limit.none && o.forced(limit.flag) && strings.HasPrefix(text, "+") {

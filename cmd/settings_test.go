@@ -172,8 +172,7 @@ func TestSettingsOfAResume(t *testing.T) {
 		t.Errorf("a resume with a variable: %+v, %v", c, err)
 	}
 	old.Limits = budget.Limits{USD: 5_000_000, NoIterations: true}
-	for flag, more := range map[string]bool{"budget": true, "max-iterations": false, "max-tokens": false,
-		"wave-budget": false} {
+	for flag, more := range map[string]bool{"budget": true, "max-iterations": false, "max-tokens": false} {
 		s = &settingsTest{args: []string{"--" + flag, "+5"}}
 		c, err = s.resumed(t, &old)
 		if more != (err == nil) || err != nil && !strings.Contains(err.Error(), "has no limit that") ||
@@ -225,7 +224,7 @@ func TestSourcesOfEachSetting(t *testing.T) {
 			}
 		}
 	}
-	if pairs < 180 {
+	if pairs < 179 {
 		t.Errorf("only %d pairs", pairs)
 	}
 }
@@ -264,7 +263,7 @@ func TestProjectCannotWiden(t *testing.T) {
 		{"deliver", "'  patch x'"}, {"scenario", "x"}, {"deliver", "push"},
 		{"deliver", "' pr '"},
 		{"budget", "none"}, {"budget", "'unlimited'"},
-		{"wave-budget", "none"}, {"max-iterations", "unlimited"}, {"max-tokens", "[unlimited]"},
+		{"max-iterations", "unlimited"}, {"max-tokens", "[unlimited]"},
 		{"sandbox", "off"}, {"sandbox-cache", "[/x]"},
 		{"policy-edits", "off"}, {"policy-deny", "[curl]"}, {"policy-repeat", "0"},
 		{"policy-ask", "[git push]"}, {"policy-ask-timeout", "1h"}, {"policy-allow", "[git push]"},

@@ -90,7 +90,6 @@ func (s *State) apply(e event.Event) error {
 		s.applyEarlier(b.Earlier)
 		s.Config, s.RunStart = b.Config, e.Time
 		s.Ledger = budget.NewLedger(b.Config.Limits)
-		s.waveLedgers = nil
 		s.Notional = false
 		s.Window = nil
 		if s.Origin = b.Origin; b.Origin != nil {

@@ -107,14 +107,13 @@ func (s *State) neededCost(i int) budget.USD {
 // attempt.
 func (s *State) fund(ready []int) (limit budget.USD, wait bool, short *budget.LimitError) {
 	i := ready[0]
-	wave, own := s.Tasks[i].Wave, s.taskBudget(i)
-	free := min(s.Ledger.Available(), s.waveLedger(wave).Available())
+	own, free := s.taskBudget(i), s.Ledger.Available()
 	n, sum := s.fundable(ready, free)
 	busy := s.Running() > 0 || s.closing.lightRunning
-	limit, short = s.share(wave, max(n, 1), own)
+	limit, ok := s.Ledger.Share(max(n, 1), own)
 	switch {
-	case short != nil:
-		return limit, busy, short
+	case !ok:
+		return 0, busy, s.Ledger.Shortage()
 	case n == 0: // only reserved money can be released
 		return limit, busy && s.Ledger.Reserved() > 0, nil
 	}
@@ -169,7 +168,7 @@ func (s *State) limitStop(err error) event.Stop {
 	st.Limit = le.Limit
 	more := map[string]string{budget.LimitTokens: "+1000000", budget.LimitWall: "1h"}[le.Limit]
 	switch le.Limit {
-	case budget.LimitMoney, budget.LimitWave:
+	case budget.LimitMoney:
 		more = s.missingMoney(le).Raise()
 	case budget.LimitIterations:
 		more = fmt.Sprintf("+%d", s.missingIterations())
@@ -185,28 +184,18 @@ func (s *State) isLeft(i int) bool {
 }
 
 // missingMoney returns the money above the limit that the remaining tasks are expected to cost. If no task remains, it
-// uses the cost of another job. Every wave must fit the limit of waves.
+// uses the cost of another job.
 func (s *State) missingMoney(le *budget.LimitError) budget.USD {
-	cost := make([]budget.USD, s.Waves+1) // by wave
-	cost[0] = plan.DefaultCost            // of a job
+	cost, left := budget.USD(0), false
 	for i := range s.Tasks {
 		if s.isLeft(i) {
-			cost[s.Tasks[i].Wave] += s.expectedCost(i)
-			cost[0] = 0
+			cost, left = cost+s.expectedCost(i), true
 		}
 	}
-	total, widest := s.Ledger.Spent(), budget.USD(0)
-	for w, c := range cost {
-		total += c
-		if l := s.waveLedgers[w]; l != nil {
-			c += l.Spent()
-		}
-		widest = max(widest, c)
+	if !left {
+		cost = plan.DefaultCost // of a job
 	}
-	if le.Limit == budget.LimitWave {
-		total = widest
-	}
-	return total - budget.USD(le.Value)
+	return s.Ledger.Spent() + cost - budget.USD(le.Value)
 }
 
 // missingIterations returns one iteration for each task that is left, and as many retries as tasks have needed, at

@@ -100,9 +100,6 @@ func TestMoneyForSomeTasksFinishesThem(t *testing.T) {
 		known := rapid.SampledFrom([]string{"nothing", "estimates", "these tasks", "other tasks"}).Draw(t, "known")
 		c := genMoneyCase(t, mean, spread, known)
 		c.limits = budget.Limits{USD: mean * budget.USD(k), NoIterations: true}
-		if rapid.Bool().Draw(t, "of the wave") {
-			c.limits.USD, c.limits.Wave = 100*budget.Dollar, c.limits.USD
-		}
 		want := k
 		switch {
 		case spread > 0 && known == "nothing":
@@ -130,11 +127,9 @@ func TestLimitStopAdvisesTheForecast(t *testing.T) {
 	}{
 		"costs of this run": {budget.Limits{USD: budget.Dollar, NoIterations: true}, "", []budget.USD{600_000, 600_000},
 			"--budget +3"}, // 0.20 over, and four for 0.60 each
-		"estimates":        {budget.Limits{USD: 0, NoIterations: true}, estimated, nil, "--budget +2"},
-		"nothing is known": {budget.Limits{USD: 0, NoIterations: true}, "", nil, "--budget +5"},
-		"cents":            {budget.Limits{USD: 10_000, NoIterations: true}, "", []budget.USD{10_000}, "--budget +0.10"},
-		"wave": {budget.Limits{NoUSD: true, NoIterations: true, Wave: budget.Dollar}, "",
-			[]budget.USD{2 * budget.Dollar}, "--wave-budget +11"},
+		"estimates":         {budget.Limits{USD: 0, NoIterations: true}, estimated, nil, "--budget +2"},
+		"nothing is known":  {budget.Limits{USD: 0, NoIterations: true}, "", nil, "--budget +5"},
+		"cents":             {budget.Limits{USD: 10_000, NoIterations: true}, "", []budget.USD{10_000}, "--budget +0.10"},
 		"iterations":        {budget.Limits{NoUSD: true, Iterations: 2}, "", []budget.USD{1, 1}, "--max-iterations +5"},
 		"no iteration made": {budget.Limits{NoUSD: true}, "", nil, "--max-iterations +8"},
 	} {
@@ -184,19 +179,5 @@ func TestMoneyOfEndedTurns(t *testing.T) {
 		if !ok || b.Task != "c" || b.Cap != 10*budget.Dollar {
 			t.Errorf("%s: c starts with %v, want $10: %+v", schedule, b.Cap, b)
 		}
-	}
-}
-
-// In a run without a limit of money the attempts of a wave share the limit of the wave.
-func TestShareOfAWave(t *testing.T) {
-	t.Parallel()
-	s, c := NewState(mustPlan(t, planText(task("a"), task("b")))), testConfig()
-	c.Limits.USD, c.Limits.NoUSD, c.Limits.Wave = 0, true, budget.Dollar
-	mustApply(t, s, event.RunStarted{Config: c})
-	if got, short := s.share(1, 2, 0); short != nil || got != budget.Dollar/2 {
-		t.Errorf("%s, %v", got, short)
-	}
-	if got, short := s.share(1, 1, budget.Dollar/4); short != nil || got != budget.Dollar/4 {
-		t.Errorf("with a limit of the task: %s, %v", got, short)
 	}
 }

@@ -14,7 +14,6 @@ import (
 // job is paid work: an attempt, a panel, a pre-check, a verification or a review.
 type job struct {
 	key       string // of its reservation
-	wave      int    // the wave whose limit holds as well; 0: none
 	task      string // an attempt at it, or a panel for it; "": another job
 	cap       budget.USD
 	iteration bool
@@ -32,9 +31,9 @@ func jobOf(b event.Body) job { return newJob(event.Event{Body: b}.Starts()) }
 func newJob(w event.Work) job {
 	switch w.Kind {
 	case event.Attempt:
-		return job{key: attemptKey(w.Task, w.N), wave: w.Wave, task: w.Task, cap: w.Cost, iteration: true}
+		return job{key: attemptKey(w.Task, w.N), task: w.Task, cap: w.Cost, iteration: true}
 	case event.Counsel:
-		return job{key: panelKey(w.Task, w.N), wave: w.Wave, task: w.Task, cap: w.Cost}
+		return job{key: panelKey(w.Task, w.N), task: w.Task, cap: w.Cost}
 	case event.Precheck:
 		return job{key: precheckKey(w.Task, w.N), cap: w.Cost}
 	case event.Criteria:
@@ -76,7 +75,7 @@ func (s *State) begin(e event.Event) error {
 		return nil
 	}
 	if !w.Paid {
-		if err := s.purse(j).reserve(j); err != nil {
+		if err := s.Ledger.Reserve(j.key, j.cap, j.iteration); err != nil {
 			return fmt.Errorf("%s: %w", strings.TrimPrefix(j.key, "/"), err)
 		}
 	}
@@ -105,14 +104,8 @@ func (s *State) finish(key string, cost budget.USD, tokens int64, charged bool) 
 
 // admits returns the limit that does not allow a job now, or nil.
 func (s *State) admits(j job) error {
-	now := s.purse(j)
-	run := *now.run
-	probe := purse{run: &run}
-	if now.wave != nil {
-		wave := *now.wave
-		probe.wave = &wave
-	}
-	return probe.reserve(j)
+	run := s.Ledger
+	return run.Reserve(j.key, j.cap, j.iteration)
 }
 
 // jobCap returns the cap of a job besides the attempts: at most the given one, within the limits of
@@ -127,15 +120,12 @@ func (s *State) jobCap(key string, most budget.USD) (budget.USD, error) {
 
 // purse holds the ledgers that pay for a job.
 type purse struct {
-	run, wave *budget.Ledger // wave is nil if only the run's limits hold
-	group     *group         // of the task; nil: it has none
+	run   *budget.Ledger
+	group *group // of the task; nil: it has none
 }
 
 func (s *State) purse(j job) purse {
 	p := purse{run: &s.Ledger}
-	if j.wave > 0 {
-		p.wave = s.waveLedger(j.wave)
-	}
 	if i, ok := s.Index(j.task); ok {
 		p.group = s.groupOf(i)
 	} else if at := strings.LastIndexByte(j.task, '['); at > 0 { // an item that the list does not have, or not yet
@@ -144,26 +134,9 @@ func (s *State) purse(j job) purse {
 	return p
 }
 
-// reserve reserves money of the run and of the wave, both or neither.
-func (p purse) reserve(j job) error {
-	if p.wave != nil {
-		if err := p.wave.Reserve(j.key, j.cap, false); err != nil {
-			return markWaveLimit(err)
-		}
-	}
-	err := p.run.Reserve(j.key, j.cap, j.iteration)
-	if err != nil && p.wave != nil {
-		p.wave.Commit(j.key, 0, 0, false)
-	}
-	return err
-}
-
 // correct replaces a cost that was committed by another one.
 func (p purse) correct(was, cost budget.USD, tokens int64) {
 	p.run.Correct(was, cost, tokens)
-	if p.wave != nil {
-		p.wave.Correct(was, cost, 0)
-	}
 	if p.group != nil {
 		p.group.cost += cost - was
 	}
@@ -172,9 +145,6 @@ func (p purse) correct(was, cost budget.USD, tokens int64) {
 // commit replaces a reservation by the actual cost.
 func (p purse) commit(key string, cost budget.USD, tokens int64, charged bool) {
 	p.run.Commit(key, cost, tokens, charged)
-	if p.wave != nil {
-		p.wave.Commit(key, cost, 0, false)
-	}
 	if p.group != nil {
 		p.group.cost += cost
 	}

@@ -26,7 +26,6 @@ func doneFor(cost budget.USD) runner.Result {
 func onWorkers() event.Config {
 	c := testConfig()
 	c.Workers.Engine, c.Review = "temporal://engine.example:7233/default", event.ReviewOff
-	c.Limits.Wave = 20 * budget.Dollar
 	return c
 }
 
@@ -45,8 +44,8 @@ func tells(task string, attempt int, cost budget.USD, asked *[]event.CostCorrect
 	}
 }
 
-// A worker that was lost tells the cost of its attempt before the end of the run. The costs of the run, the wave and
-// the task are corrected, live and in a replay.
+// A worker that was lost tells the cost of its attempt before the end of the run. The costs of the run and the
+// task are corrected, live and in a replay.
 func TestLateCosts(t *testing.T) {
 	t.Parallel()
 	p := mustPlan(t, planText(task("a"), task("b"), task("c", "a", "b")))
@@ -71,9 +70,9 @@ func TestLateCosts(t *testing.T) {
 	again := replayed(t, p, b.journal.events)
 	for name, s := range map[string]*State{"live": b.State, "replayed": again} {
 		a := s.Tasks[0]
-		if a.Cost != 4000+1000 || a.Usage.Output != 7 || s.waveLedger(1).Spent() != 3*budget.Dollar+4000+2000 ||
+		if a.Cost != 4000+1000 || a.Usage.Output != 7 ||
 			s.costs.done["a"] != 5000 || s.costs.done["b"] != 3*budget.Dollar+1000 || len(s.atCap) != 1 {
-			t.Errorf("%s: %+v; wave %s, tasks %v, at their caps %v", name, a, s.waveLedger(1).Spent(), s.costs.done, s.atCap)
+			t.Errorf("%s: %+v; tasks %v, at their caps %v", name, a, s.costs.done, s.atCap)
 		}
 	}
 	if !reflect.DeepEqual(visible(again), visible(b.State)) || !reflect.DeepEqual(again.costs, b.State.costs) {

@@ -22,9 +22,6 @@ func (s *State) setLimits() {
 		l.NoUSD = true
 	}
 	s.Ledger.SetLimits(l)
-	for _, p := range s.waveLedgers {
-		p.SetLimits(s.waveLimits())
-	}
 }
 
 // updateLogin learns from an attempt whether its dollars are billed. A subscription shows in every answer

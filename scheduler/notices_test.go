@@ -151,35 +151,6 @@ func TestBudgetNotices(t *testing.T) {
 	}
 }
 
-// TestAWaveHasItsOwnLimit: the limit stops the run at that wave, whatever the run has left, and
-// more money for the wave lets it continue. Panels count.
-func TestAWaveHasItsOwnLimit(t *testing.T) {
-	t.Parallel()
-	c := testConfig()
-	c.Parallel, c.Limits.USD, c.Limits.Wave = 1, 10*budget.Dollar, budget.Dollar
-	p := mustPlan(t, planText(task("a"), task("b"), task("c", "a", "b")))
-	b := newFixture(t, p, c)
-	b.runner.results["a"] = []runner.Result{paid(budget.Dollar*9/10, false)}
-	b.runner.results["b"] = []runner.Result{paid(budget.Dollar/10+5, false)}
-	b.runner.results["c"] = []runner.Result{paid(budget.Dollar/2, false)}
-	end := b.run(t)
-	if end.Status != "complete" || end.Cost != budget.Dollar*3/2+5 {
-		t.Errorf("%+v: each wave is within its limit but for one response", end)
-	}
-	if got := caps(b); got[0] != budget.Dollar || got[1] != budget.Dollar/10 || got[2] != budget.Dollar {
-		t.Errorf("caps %v", got)
-	}
-
-	b = newFixture(t, p, c)
-	b.runner.results["a"] = []runner.Result{paid(budget.Dollar*2, false)}
-	end = b.run(t)
-	if end.Status != "paused" || end.ExitCode != 3 || b.State.Stop.Limit != budget.LimitWave ||
-		!strings.Contains(end.Reason, "wave's budget of $1 reached ($2.00 spent); raise it with --wave-budget") ||
-		b.State.Stop.Advice != "--wave-budget +3" {
-		t.Errorf("%+v %+v", end, b.State.Stop)
-	}
-}
-
 // A disputed CLI figure is reported once in a run, and so are a guessed price and a hook that held the agent.
 func TestADoubtfulFigureIsNoticedOnce(t *testing.T) {
 	t.Parallel()

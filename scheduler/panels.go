@@ -30,17 +30,13 @@ func decidePanels(s *State) (body event.Body, wait bool) {
 	return nil, wait
 }
 
-// panelWaits reports whether the panel of task i waits for money of the run or the wave that work holds.
+// panelWaits reports whether the panel of task i waits for money that work holds.
 func (s *State) panelWaits(i int) bool {
 	if !s.Config.Counsel || s.Running() == 0 && !s.closing.lightRunning {
 		return false
 	}
-	for _, l := range []*budget.Ledger{&s.Ledger, s.waveLedger(s.Tasks[i].Wave)} {
-		if !l.Limits().NoUSD && l.Available() < min(leastPanel, l.Limits().USD-l.Spent()) {
-			return true
-		}
-	}
-	return false
+	l := &s.Ledger
+	return !l.Limits().NoUSD && l.Available() < min(leastPanel, l.Limits().USD-l.Spent())
 }
 
 // decidePanel convenes a panel for a stuck task, or returns why it is skipped or the stop at a limit.
@@ -49,9 +45,9 @@ func decidePanel(s *State, i int) event.Body {
 	if !s.Config.Counsel { // an earlier session had it on
 		return event.CounselSkipped{Task: id, Reason: "counsel is off"}
 	}
-	cap, short := s.share(t.Wave, 1, panelCap)
-	if short != nil { // a retry would get nothing either, and a resume with more money begins with the panel
-		return event.Draining{Stop: s.limitStop(short)}
+	cap, ok := s.Ledger.Share(1, panelCap)
+	if !ok { // a retry would get nothing either, and a resume with more money begins with the panel
+		return event.Draining{Stop: s.limitStop(s.Ledger.Shortage())}
 	}
 	ev := event.CounselStarted{Task: id, Attempt: t.Attempts, Panel: t.Panels + 1, Wave: t.Wave, Cap: cap,
 		Thorough: t.Stuck >= 3}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -126,10 +127,8 @@ func TestWorkWaitsForTheMoneyOfALightReview(t *testing.T) {
 			}
 			begin(s)
 			review := job{key: reviewKey(1), cap: budget.Dollar / 2}
-			for _, err := range []error{s.purse(job{}).reserve(job{key: "spent", cap: 1099 * budget.Dollar / 200}),
-				s.purse(review).reserve(review)} {
-				testrepo.Must(t, err)
-			}
+			testrepo.Must(t, errors.Join(s.Ledger.Reserve("spent", 1099*budget.Dollar/200, false),
+				s.Ledger.Reserve(review.key, review.cap, false)))
 			s.purse(job{}).commit("spent", 1099*budget.Dollar/200, 0, false)
 			s.closing.lightRunning = true
 			if body := decideNext(s, epoch); body != nil {

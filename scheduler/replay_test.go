@@ -141,9 +141,6 @@ func genConfig(t *rapid.T) event.Config {
 	c.Schedule = rapid.SampledFrom([]event.Schedule{event.Waves, event.Eager}).Draw(t, "schedule")
 	c.Limits = budget.Limits{USD: budget.USD(rapid.IntRange(0, 2_000_000).Draw(t, "usd")),
 		Iterations: rapid.IntRange(1, 60).Draw(t, "iterations")}
-	if rapid.Bool().Draw(t, "limit of waves") {
-		c.Limits.Wave = budget.USD(rapid.IntRange(1, 500_000).Draw(t, "wave"))
-	}
 	c.MaxRetries = rapid.IntRange(0, 3).Draw(t, "retries")
 	c.Counsel = rapid.Bool().Draw(t, "counsel")
 	c.Review = rapid.SampledFrom([]string{event.ReviewOff, event.ReviewLight, event.ReviewThorough,
@@ -207,11 +204,6 @@ func (b limitView) Event(e event.Event, s *State) {
 	}
 	if (s.Phase == Ended) != (s.Ended != nil) {
 		b.t.Fatalf("record %d: phase %s with the end %+v", e.Seq, s.Phase, s.Ended)
-	}
-	for wave, p := range s.waveLedgers {
-		if over := p.Spent() - p.Limits().USD; !p.Limits().NoUSD && over > oneResponse*budget.USD(s.Config.Parallel+1) {
-			b.t.Fatalf("record %d: wave %d spent %s of %s with -j %d", e.Seq, wave, p.Spent(), p.Limits().USD, s.Config.Parallel)
-		}
 	}
 	for key, work := range s.openWork {
 		if work.paid {

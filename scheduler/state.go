@@ -90,14 +90,13 @@ func (p Phase) String() string {
 
 // State holds a run's whole knowledge. Only apply changes it.
 type State struct {
-	Phase       Phase
-	Plan        *plan.Plan
-	Config      event.Config
-	Tasks       []Task
-	Wave        int // the open wave; 0 before the first
-	Waves       int
-	Ledger      budget.Ledger
-	waveLedgers map[int]*budget.Ledger // by wave
+	Phase  Phase
+	Plan   *plan.Plan
+	Config event.Config
+	Tasks  []Task
+	Wave   int // the open wave; 0 before the first
+	Waves  int
+	Ledger budget.Ledger
 	// Window is the last reported usage of the subscription's limit; nil: not reported.
 	Window *runner.Window
 	// Notional means that attempts use a subscription, which is not billed their cost.

@@ -22,7 +22,7 @@ func Seconds(p *plan.Plan) func(int) float64 {
 // Limits returns the limits of a plain `wavex run` of the plan.
 func Limits(p *plan.Plan) budget.Limits {
 	l := budget.Limits{USD: plan.DefaultUSD, Iterations: plan.DefaultIterations(p.MostTasks()),
-		Wall: p.Budget.WallClock, Wave: p.Budget.Wave}
+		Wall: p.Budget.WallClock}
 	if p.Budget.USD != nil {
 		l.USD, l.NoUSD = *p.Budget.USD, *p.Budget.USD == plan.NoLimit
 	}

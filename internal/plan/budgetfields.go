@@ -27,7 +27,6 @@ func limitFields() []field[Limits] {
 				l.Iterations = &n
 			}
 		}},
-		{"waveUSD", func(d *decoder, l *Limits, t source.Token) { d.positiveUSD(&l.Wave, t, "no limit of each wave") }},
 		{"wallClock", func(d *decoder, l *Limits, t source.Token) { d.duration(&l.WallClock, t) }},
 	}
 }

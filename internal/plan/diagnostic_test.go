@@ -136,8 +136,6 @@ func TestDiagnostics(t *testing.T) {
 			`]}`, []string{
 			"bad-number parallel: not a whole number", "bad-number budget.iterations: not a whole number",
 			`bad-number budget.usd: "cheap" is not an amount`, "bad-duration budget.wallClock: not a duration"}},
-		{"no money for a wave", whole(`"budget":{"waveUSD":0.0000001}`),
-			[]string{"bad-number budget.waveUSD: must be more than 0; leave the field out for no limit of each wave"}},
 		{"iterations", `{"budget":{"iterations":"many"},"tasks":[` + ok + `]}`,
 			[]string{`wrong-type budget.iterations: expected a number or "unlimited"`}},
 		{"enums", `{"schedule":"fast","defaults":{"permissionMode":"yolo","settingSources":"user,all"},"criteria":[{"text":"x","verification":"hope"}],"tasks":[` +

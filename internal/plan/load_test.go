@@ -37,7 +37,7 @@ func TestFull(t *testing.T) {
 	usd, unlimited, two, three, zero := NoLimit, NoIterations, 2, 3, 0
 	want := &Plan{
 		Name: "Full", Request: "Everything a plan can say.", Parallel: 3, Schedule: "eager",
-		Budget: Limits{USD: &usd, Iterations: &unlimited, WallClock: 2 * time.Hour, Wave: 3_000_000},
+		Budget: Limits{USD: &usd, Iterations: &unlimited, WallClock: 2 * time.Hour},
 		Defaults: Settings{Model: "sonnet", FallbackModel: "haiku", PermissionMode: "acceptEdits",
 			AllowedTools:    []string{"Bash(go test:*)"},
 			DisallowedTools: []string{"WebSearch"}, Timeout: 30 * time.Minute, IdleTimeout: 90 * time.Second, MaxRetries: &two,

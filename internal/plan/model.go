@@ -79,7 +79,6 @@ type Limits struct {
 	USD        *budget.USD   // micro-dollars for the run; NoLimit for "none"
 	Iterations *int          // attempts; NoIterations for "unlimited"
 	WallClock  time.Duration // 0: none
-	Wave       budget.USD    // micro-dollars for each single wave; 0: no limit of its own
 }
 
 // Task is one unit of work. The fields with a name in JSON are in the outline of a plan.

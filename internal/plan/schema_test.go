@@ -125,7 +125,7 @@ func TestSchemaAgrees(t *testing.T) {
 		tasks(`{"id":1,"command":"x","prompt":"y"}`),
 		task(`"promt":1`), task(`"subject2":1`), `{"version":2,"tasks":[` + ok + `]}`, `{"parallel":0,"tasks":[` + ok + `]}`,
 		`{"schedule":"x","tasks":[` + ok + `]}`, `{"budget":{"iterations":0},"tasks":[` + ok + `]}`,
-		`{"budget":{"usd":"some"},"tasks":[` + ok + `]}`, whole(`"budget":{"waveUSD":0}`),
+		`{"budget":{"usd":"some"},"tasks":[` + ok + `]}`,
 		task(`"timeout":"10 m"`), task(`"timeout":0`), task(`"timeout":-1`), task(`"maxRetries":-1`),
 		task(`"maxRetries":1.5`), task(`"maxTurns":0`),
 		task(`"budgetUSD":0`), task(`"permissionMode":"x"`), task(`"reversibility":"x"`), task(`"model":""`),
