@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,8 +37,7 @@ there is told. RUN is the id that the run printed; the last run when left out.
 
 Exit status: 0 delivered, 2 there is no such run, 5 something is in the way.`,
 		Example: `  wavex deliver
-  wavex deliver 20260314-091500-k3fd --deliver branch
-  wavex deliver --deliver "patch work.patch"`,
+  wavex deliver 20260314-091500-k3fd --deliver branch`,
 		Args: optionalArg("a run id"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -49,7 +46,7 @@ Exit status: 0 delivered, 2 there is no such run, 5 something is in the way.`,
 			return runDeliver(c.Context(), o, std)
 		},
 	}
-	c.Flags().Var(delivery(&o.method), "deliver", "ff, auto, branch, push, pr, or patch FILE (see wavex run --help)")
+	choicesFlag(c, delivery(&o.method), "deliver", "how to deliver")
 	projectFlag(c, &o.project)
 	outputFlag(c, &o.output)
 	return c
@@ -124,16 +121,5 @@ func deliver(ctx context.Context, past *runlog.History, how string, warn io.Writ
 	})
 }
 
-// patchFile returns the file of a delivery "patch FILE".
-func patchFile(how string) (file string, is bool) {
-	word, rest, _ := strings.Cut(strings.TrimSpace(how), " ")
-	return strings.TrimSpace(rest), word == "patch" && strings.TrimSpace(rest) != ""
-}
-
 // delivery takes a way of delivery.
-func delivery(to *string) *value {
-	return parsed(to, "string", "auto, branch, ff, push, pr, or \"patch FILE\"", func(how string) (string, bool) {
-		_, ok := patchFile(how)
-		return how, ok || slices.Contains([]string{"auto", "branch", "ff", "push", "pr"}, strings.TrimSpace(how))
-	})
-}
+func delivery(to *string) *value { return choice(to, "auto", "branch", "ff", "push", "pr") }

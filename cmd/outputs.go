@@ -13,18 +13,12 @@ import (
 // maxSearched is the number of directory entries that are searched for the files that streams go to.
 const maxSearched = 20_000
 
-// outputs returns the outputs of the run: those of earlier sessions, and the reports, the patch and the redirected
-// output of this one.
+// outputs returns the outputs of the run: those of earlier sessions, and the reports and the redirected output of
+// this one.
 func (r *invocation) outputs() []string {
 	out := slices.Clone(r.config.Outputs)
 	for _, f := range r.reports {
 		out = append(out, f.path)
-	}
-	if file, is := patchFile(r.config.Deliver); is {
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(r.config.Dir, file)
-		}
-		out = append(out, file)
 	}
 	out = append(out, redirected(r.config.Dir, r.std.Out, r.std.Err)...)
 	slices.Sort(out)

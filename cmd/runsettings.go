@@ -120,7 +120,7 @@ func (o *runOptions) reviewTable() []setting {
 func (o *runOptions) resultTable(p *plan.Plan) []setting {
 	return []setting{
 		{name: "deliver", class: told, often: true, value: delivery(&o.want.Deliver), plan: p.Deliver,
-			help: "how to deliver isolated work: auto, branch, ff, push, pr, or patch FILE"},
+			help: "how to deliver isolated work"},
 		{name: "track", class: userOnly, value: text(&o.track),
 			help: "tracking directory, or its slug (default: the one with the plan, see wavex init)"},
 		{name: "report", class: userOnly, often: true, value: list(&o.reports),

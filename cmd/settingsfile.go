@@ -182,16 +182,14 @@ func (s *settingsFile) checkValues(key source.Token, f *pflag.Flag, values []str
 				return s.refuse(key, "%s: %s", f.Name, err)
 			}
 		}
-		what, word := "", append(strings.Fields(v), "")[0]
+		what := ""
 		switch {
 		case flagGroup(f) == "Limits" && strings.HasPrefix(v, "+"):
 			return s.refuse(key, "%s takes a value, not %s, which raises the value of a run", f.Name, v)
 		case flagGroup(f) == "Limits" && (v == "none" || v == "unlimited"):
 			what = "lift a limit"
-		case f.Name == "deliver" && (word == "push" || word == "pr"):
+		case f.Name == "deliver" && (v == "push" || v == "pr"):
 			what = "send work out of the machine"
-		case f.Name == "deliver" && word == "patch":
-			what = "name files that a run writes"
 		}
 		if s.project && what != "" {
 			return s.refuse(key, "a project must not %s: %s: %s; %s", what, f.Name, v, wayOut(f.Name))

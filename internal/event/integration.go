@@ -47,7 +47,7 @@ type DeliveryStarted struct {
 
 // DeliveryEnded says where the delivered work is.
 type DeliveryEnded struct {
-	How     string `json:"how"` // "ff", "branch", "push", "pr", "patch", "none"
+	How     string `json:"how"` // "ff", "branch", "push", "pr", "none"; "patch" in older journals
 	Ref     string `json:"ref,omitempty"`
 	Commit  string `json:"commit,omitempty"`
 	Command string `json:"command,omitempty"` // with which the user takes over the work; "": none

@@ -5,12 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/google/renameio/v2/maybe"
 
 	"wavex/internal/plan"
 	"wavex/internal/proc"
@@ -27,7 +23,6 @@ import (
 //	"ff"           fast-forward, or return an error
 //	"push"         push the branch
 //	"pr"           push the branch and open a pull request
-//	"patch FILE"   write a patch; FILE is relative to the project
 //	"none"         leave it below refs/wavex, without a branch: a rehearsal made it up
 //
 // A second call finds the work delivered. Deliver returns an *Error if an explicitly requested
@@ -47,7 +42,6 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 		return Delivery{}, err
 	}
 	tip := m.tip()
-	how, file, _ := strings.Cut(strings.TrimSpace(how), " ")
 	d := Delivery{How: "branch", Ref: branchName(branch), Commit: tip}
 	if tip == m.state.Base {
 		return Delivery{How: "none", Commit: tip, Why: "nothing was integrated"}, nil
@@ -83,23 +77,15 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 		return m.deliverPushed(ctx, d)
 	case "pr":
 		return m.openPullRequest(ctx, d)
-	case "patch":
-		return m.writePatch(ctx, d, strings.TrimSpace(file))
 	}
 	return d, &Error{BadMode, fmt.Sprintf("there is no delivery %q", how),
-		"it is auto, branch, ff, push, pr, or patch FILE"}
-}
-
-// wayOf returns the first word of a way of delivery.
-func wayOf(how string) string {
-	way, _, _ := strings.Cut(strings.TrimSpace(how), " ")
-	return way
+		"it is auto, branch, ff, push or pr"}
 }
 
 // deliverShared says where the work of a run in the project's directory is.
 func deliverShared(how string) (Delivery, error) {
 	d := Delivery{How: "shared", Why: "the work is in the project's directory"}
-	if wayOf(how) == "push" { // of each job in CI
+	if how == "push" { // of each job in CI
 		d.Why += ", and nothing is pushed"
 	}
 	return d, CheckShared(how)
@@ -107,16 +93,11 @@ func deliverShared(how string) (Delivery, error) {
 
 // CheckShared returns an *Error if a run without commits, in the project's directory, cannot be delivered in this way.
 func CheckShared(how string) error {
-	e := &Error{BadMode, "", "run with --isolation worktree; to resume, --deliver auto leaves the work where it is"}
-	switch wayOf(how) {
-	case "pr":
-		e.Text = "no pull request can be opened: tasks work in the project's directory, and make no commits"
-	case "patch":
-		e.Text = "no patch can be written: tasks work in the project's directory, and make no commits"
-	default:
+	if how != "pr" {
 		return nil
 	}
-	return e
+	return &Error{BadMode, "no pull request can be opened: tasks work in the project's directory, and make no commits",
+		"run with --isolation worktree; to resume, --deliver auto leaves the work where it is"}
 }
 
 // readCheckout reads the current state of the user's checkout.
@@ -217,31 +198,6 @@ func (m *Manager) suggestCommand(ctx context.Context, d *Delivery, c checkout, o
 		d.Command = "git merge " + plan.ShellQuote(d.Ref)
 	}
 	return nil
-}
-
-// writePatch writes the commits as a mailbox for git am.
-func (m *Manager) writePatch(ctx context.Context, d Delivery, file string) (Delivery, error) {
-	if file == "" {
-		return d, &Error{BadMode, "the delivery patch needs a file", "for example: patch work.patch"}
-	}
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(m.opts.Project, filepath.FromSlash(file))
-	}
-	// The settings of the repository may make patches for people, which git am does not take.
-	text, err := m.g.output(ctx, "-c", "format.attach=false", "-c", "format.noprefix=false", "format-patch", "--stdout",
-		"--binary", "--no-signature", "--no-cover-letter", "-U3", "--src-prefix=a/", "--dst-prefix=b/",
-		m.state.Base+".."+d.Commit)
-	if err != nil {
-		return d, err
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return d, err
-	}
-	if err := maybe.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
-		return d, err
-	}
-	d.How, d.Ref, d.Command = "patch", file, "git am --keep-cr "+plan.ShellQuote(file)
-	return d, nil
 }
 
 // openPullRequest pushes the branch and opens a pull request for it.

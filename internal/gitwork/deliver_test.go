@@ -173,41 +173,6 @@ func TestProtectedBranch(t *testing.T) {
 	problem(t, err, NoRemote)
 }
 
-func TestPatch(t *testing.T) {
-	t.Parallel()
-	r, m := delivery(t, nil)
-	before := r.userFingerprint()
-	d := r.deliver(m, "patch ../out put/work.patch")
-	r.untouched(before)
-	equal(t, "delivery", d.How, "patch")
-	other := newRepo(t, files{"a": "1\n2\n3\n"})
-	other.git("am", "-q", d.Ref)
-	equal(t, "applied", other.tree("HEAD"), r.tree("wavex/r1"))
-	equal(t, "subject", other.git("log", "-1", "--format=%s"), "Do x")
-	_, err := m.Deliver(t.Context(), "patch", true)
-	problem(t, err, BadMode)
-}
-
-// The printed command applies the patch, whatever line ends the files have and however git is set to write patches.
-func TestPatchApplies(t *testing.T) {
-	t.Parallel()
-	const before, after = "1\r\n2\r\n3\r\n4\r\n5\r\n", "1\r\n2\r\nthree\r\n4\r\n5\r\n"
-	for _, settings := range [][]string{nil, {"diff.noprefix true", "format.coverLetter true", "diff.context 0"}} {
-		r := newRepo(t, files{"crlf": before, "lf": "1\n2\n3\n"})
-		r.config(settings...)
-		m := r.open(r.options("r1"))
-		r.attempt(m, "x", r.edits(files{"crlf": after, "lf": "1\n2\nthree\n"}))
-		r.integrate(m, 1, "x: ")
-		d := r.deliver(m, "patch work.patch")
-		other := newRepo(t, files{"crlf": before, "lf": "1\n2\n3\n"})
-		if out, err := other.tryGit(other.dir, strings.Fields(d.Command)[1:]...); err != nil {
-			t.Errorf("%s: %s: %v\n%s", settings, d.Command, err, out)
-			continue
-		}
-		equal(t, "applied", other.tree("HEAD"), r.tree("wavex/r1"))
-	}
-}
-
 func TestPullRequest(t *testing.T) {
 	t.Parallel()
 	bin, remote := t.TempDir(), filepath.Join(t.TempDir(), "remote.git")

@@ -104,7 +104,7 @@ type Integration struct {
 
 // Delivery says where the work of a run is.
 type Delivery struct {
-	How     string `json:"how"`           // "shared", "none", "branch", "ff", "push", "pr", "patch"
+	How     string `json:"how"`           // "shared", "none", "branch", "ff", "push", "pr"
 	Ref     string `json:"ref,omitempty"` // the branch or file that holds it
 	Commit  string `json:"commit,omitempty"`
 	Command string `json:"command,omitempty"` // brings the work to the user; "" if it is there

@@ -54,7 +54,7 @@ func TestDeliver(t *testing.T) {
 	t.Parallel()
 	b := integrated(t)
 	tip := strings.TrimSpace(testrepo.Git(t, b.dir, "rev-parse", "refs/wavex/r-1.run/tip"))
-	patch, take := filepath.Join(t.TempDir(), "work.patch"), "git merge --ff-only wavex/r-1"
+	take := "git merge --ff-only wavex/r-1"
 	for _, c := range []struct {
 		how, user string // user: the content of x
 		complete  bool
@@ -67,8 +67,6 @@ func TestDeliver(t *testing.T) {
 		{"ff", "mine\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "not committed: x",
 			Failed: true}},
 		{"branch", "x\n", true, event.DeliveryEnded{How: "branch", Ref: "wavex/r-1", Command: take}},
-		{"patch " + patch, "x\n", true, event.DeliveryEnded{How: "patch", Ref: patch, Command: "git am --keep-cr " + patch}},
-		{"patch", "x\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: "needs a file", Failed: true}},
 		{"mail", "x\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Why: `no delivery "mail"`,
 			Failed: true}},
 		{"push", "x\n", true, event.DeliveryEnded{How: "none", Ref: "wavex/r-1", Command: take, Why: "no remote",
