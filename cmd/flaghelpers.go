@@ -37,40 +37,31 @@ func completeChoices(c *cobra.Command, f *pflag.Flag, v *value) {
 // helpGroups lists the groups of flags in the help of a command with many flags, in their order.
 var helpGroups = []string{"Work", "Limits", "Checks and review", "Result", "Output"}
 
-// Keys of annotations of flags: the group in the help, and whether the help shows the flag without --all.
-const (
-	groupKey  = "wavex-group"
-	commonKey = "wavex-common"
-)
+// groupKey is the key of the annotation of a flag with its group in the help.
+const groupKey = "wavex-group"
 
-// groupFlags puts the flags of c that have no group yet into a group of its help. The help shows the
-// common ones, and all with --all.
-func groupFlags(c *cobra.Command, group string, common ...string) {
+// groupFlags puts the flags of c that have no group yet into a group of its help.
+func groupFlags(c *cobra.Command, group string) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if flagGroup(f) == "" {
 			f.Annotations = map[string][]string{groupKey: {group}}
 		}
 	})
-	for _, name := range common {
-		c.Flags().Lookup(name).Annotations[commonKey] = nil
-	}
+}
+
+// hasGroups reports whether each flag of c has a group of the help, as those of commands that run a plan.
+func hasGroups(c *cobra.Command) bool {
+	some, all := false, true
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" {
+			some, all = true, all && flagGroup(f) != ""
+		}
+	})
+	return some && all
 }
 
 // flagGroup returns the group of a flag, or "".
 func flagGroup(f *pflag.Flag) string { return strings.Join(f.Annotations[groupKey], "") }
-
-// allFlag adds --all, which makes --help show every flag. A command that runs reads the environment into o.
-func allFlag(c *cobra.Command, o *runOptions) {
-	all := c.Flags().Bool("all", false, "with --help: show every flag")
-	c.Flags().Lookup("all").Hidden = true
-	c.PreRunE = func(c *cobra.Command, _ []string) (err error) {
-		if *all {
-			return usage("--all is for --help\nsee: %s --help --all", c.CommandPath())
-		}
-		o.settings, err = runSettings(c, o)
-		return err
-	}
-}
 
 // oneArg requires exactly one argument. Its error names the argument.
 func oneArg(what string) cobra.PositionalArgs { return argCount(1, 1, what) }

@@ -48,39 +48,30 @@ func printUsage(c *cobra.Command) error {
 	return err
 }
 
-// writeFlags writes the flags of a command. If they have groups, it writes the common ones of each group, or all of
-// them with --all.
+// writeFlags writes the flags of a command, by their groups if they have some.
 func writeFlags(b *strings.Builder, c *cobra.Command) {
-	all := c.Flags().Lookup("all")
-	if all == nil || !all.Hidden {
+	if !hasGroups(c) {
 		if c.HasAvailableLocalFlags() {
 			fmt.Fprintf(b, "\nFlags:\n%s", c.LocalFlags().FlagUsagesWrapped(helpWidth))
 		}
 		return
 	}
-	for _, group := range helpGroups {
+	for n, group := range helpGroups {
 		shown := pflag.NewFlagSet(group, pflag.ContinueOnError)
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			last := group == helpGroups[len(helpGroups)-1]
-			_, common := f.Annotations[commonKey]
-			if flagGroup(f) == group && (common || all.Changed) || f.Name == "help" && last {
+			if flagGroup(f) == group || f.Name == "help" && n == len(helpGroups)-1 {
 				shown.AddFlag(f)
 			}
 		})
 		fmt.Fprintf(b, "\n%s:\n%s", group, shown.FlagUsagesWrapped(helpWidth))
 	}
-	if !all.Changed {
-		fmt.Fprintf(b, "\nAll flags: %s --help --all\n", c.CommandPath())
-	} else {
-		fmt.Fprintf(b, "\nSettings without a flag: %s config --help\n", c.Root().Name())
-	}
+	fmt.Fprintf(b, "\nSettings without a flag: %s config --help\n", c.Root().Name())
 }
 
 // newHelp returns `wavex help COMMAND`. Cobra's own help command treats an unknown command as a
 // success.
 func newHelp() *cobra.Command {
-	var all bool
-	help := &cobra.Command{
+	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Explain a command",
 		Long: "help tells what a command does, its flags and its exit codes.\n\n" +
@@ -92,16 +83,9 @@ func newHelp() *cobra.Command {
 				return unknownCommand(c.Root(), strings.Join(args, " "))
 			}
 			found.InitDefaultHelpFlag()
-			if all && found.Flags().Lookup("all") != nil {
-				if err := found.Flags().Set("all", "true"); err != nil {
-					return err
-				}
-			}
 			return found.Help()
 		},
 	}
-	help.Flags().BoolVar(&all, "all", false, "show every flag of the command")
-	return help
 }
 
 // onlyCommands checks the arguments of the root command, which accepts only commands.

@@ -40,12 +40,12 @@ func commandPage(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("# Commands\n\n" + paragraph("The help of each command. Flags and exit codes that a command shares "+
 		"with [`wavex run`](#wavex-run) are explained there.") + "```text\n" + told(t, 0, "--help") + "```\n")
-	run := told(t, 0, "help", "--all", "run")
+	run := told(t, 0, "help", "run")
 	for _, name := range commands(t) {
 		if name == "help" { // its text repeats that of the others
 			continue
 		}
-		help := told(t, 0, "help", "--all", name)
+		help := told(t, 0, "help", name)
 		if name != "run" {
 			help = without(help, run)
 		}

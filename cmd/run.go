@@ -114,7 +114,7 @@ names, or CLAUDE_CODE_TASK_LIST_ID. The list shows the run's progress.
 	f.BoolVar(&o.fresh, "fresh", false, "start over: .loop is moved aside, never deleted")
 	f.StringArrayVar(&o.only, "only", nil, "run this task and its blockers, and nothing else (repeatable)")
 	o.params.add(c)
-	groupFlags(c, "Work", "task-list", "fresh")
+	groupFlags(c, "Work")
 	return c
 }
 
@@ -161,7 +161,10 @@ unless given; +N raises one.
 // runFlags adds the flags that run, resume, retry, start and verify share.
 func runFlags(c *cobra.Command, o *runOptions) {
 	bindSettings(c, o.rows)
-	allFlag(c, o)
+	c.PreRunE = func(c *cobra.Command, _ []string) (err error) {
+		o.settings, err = runSettings(c, o)
+		return err
+	}
 }
 
 // runPlan runs run and resume.

@@ -26,7 +26,6 @@ type setting struct {
 	help  string
 	plan  any    // the field of the plan, for planText
 	group string // of the flag in the help; "": there is no flag
-	often bool   // the help shows the flag without --all
 	short string // another name of the flag, of one letter
 	bare  string // the value of the flag alone
 	fleet bool   // only the whole wavex has it
@@ -55,7 +54,7 @@ func (o *runOptions) table(p *plan.Plan) (rows []setting) {
 func (o *runOptions) workTable(p *plan.Plan) []setting {
 	want := &o.want
 	return []setting{
-		{name: "agent", class: userOnly, often: true, value: choice(&want.Agent, agent.Names()...),
+		{name: "agent", class: userOnly, value: choice(&want.Agent, agent.Names()...),
 			help: "the agent: claude, or a rehearsal without an account"},
 		{name: "scenario", class: userOnly, value: text(&o.scenario), help: "a scenario file for the rehearsal agent"},
 		{name: "sandbox", class: userOnly, value: choice(&want.Sandbox.Mode, event.SandboxAuto, event.SandboxStrict, "off"),
@@ -68,13 +67,13 @@ func (o *runOptions) workTable(p *plan.Plan) []setting {
 			help: "take a plan from outside the repository without a question"},
 		{name: "accept-plan", class: once, value: truth(&o.acceptPlan),
 			help: "resume with a plan that an attempt has changed"},
-		{name: "parallel", class: told, short: "j", often: true, value: number(&want.Parallel, 1), plan: p.Parallel,
+		{name: "parallel", class: told, short: "j", value: number(&want.Parallel, 1), plan: p.Parallel,
 			help: "attempts in parallel (default: the plan's, else 4, fewer if memory is short)"},
-		{name: "isolation", class: told, often: true, value: choice(&want.Isolation, "auto", "shared", "worktree"),
+		{name: "isolation", class: told, value: choice(&want.Isolation, "auto", "shared", "worktree"),
 			plan: p.Isolation, help: "where attempts work"},
 		{name: "schedule", class: free, value: choice(&want.Schedule, "waves", "eager"), plan: p.Schedule,
 			help: "wait for each wave to end, or start tasks as soon as their blockers are done"},
-		{name: "max-retries", class: told, often: true, value: number(&want.MaxRetries, 0),
+		{name: "max-retries", class: told, value: number(&want.MaxRetries, 0),
 			plan: p.Defaults.MaxRetries, help: "retries of a task after its first attempt"},
 		{name: "fail-fast", class: free, value: truth(&want.FailFast), help: "the first failed task stops the run"},
 	}
@@ -86,17 +85,17 @@ func (o *runOptions) limitTable(p *plan.Plan) []setting {
 	set(of.Iterations != nil && *of.Iterations == plan.NoIterations, &iterations, any("unlimited"))
 	parse := func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 	return []setting{
-		{name: "budget", class: told, often: true, plan: of.USD,
+		{name: "budget", class: told, plan: of.USD,
 			value: limit(&l.USD, &l.NoUSD, "dollars, +N, or none", 0, budget.ParseUSD),
 			help:  "dollars for the whole run, +N more, or none (default: the plan's, else 25)"},
 		{name: "prices", class: userOnly, value: text(&o.want.Prices),
 			help: "a price table (JSON) that overrides the built-in one, for attempts whose cost the CLI did not report"},
-		{name: "max-iterations", class: told, often: true, plan: iterations,
+		{name: "max-iterations", class: told, plan: iterations,
 			value: limit(&l.Iterations, &l.NoIterations, "a number, +N, or unlimited", 0, strconv.Atoi),
 			help:  "attempts, +N more, or unlimited (default: by the number of tasks)"},
 		{name: "max-tokens", class: told, value: limit(&l.Tokens, nil, "a number from 1, +N, or unlimited", 1, parse),
 			help: "tokens for the whole run, +N more, or unlimited (default: unlimited)"},
-		{name: "wall-clock", class: told, often: true, value: duration(&l.Wall, 1, "2h"), plan: of.WallClock,
+		{name: "wall-clock", class: told, value: duration(&l.Wall, 1, "2h"), plan: of.WallClock,
 			help: "time for this session of the run"},
 		{name: "allow-short", class: told, value: truth(&o.allowShort), help: "start even if the limits cannot suffice"},
 		{name: "wait-for-reset", class: told, bare: "24h", value: duration(&o.want.WaitForReset, 0, "6h"),
@@ -107,10 +106,10 @@ func (o *runOptions) limitTable(p *plan.Plan) []setting {
 func (o *runOptions) reviewTable() []setting {
 	want := &o.want
 	return []setting{
-		{name: "counsel", class: told, often: true, value: onOff(&want.Counsel), help: "a panel of experts for stuck tasks"},
+		{name: "counsel", class: told, value: onOff(&want.Counsel), help: "a panel of experts for stuck tasks"},
 		{name: "precheck", class: told, value: onOff(&want.Precheck),
 			help: "let experts challenge tasks of reversibility 1 before their wave"},
-		{name: "review", class: told, often: true, value: choice(&want.Review, "off", "light", "thorough", "auto"),
+		{name: "review", class: told, value: choice(&want.Review, "off", "light", "thorough", "auto"),
 			help: "reviews: light after each wave, thorough before the end"},
 		{name: "accept-assumptions", class: userOnly, value: truth(&want.AcceptAssumptions),
 			help: "complete even if some criteria or tasks have no evidence"},
@@ -119,18 +118,18 @@ func (o *runOptions) reviewTable() []setting {
 
 func (o *runOptions) resultTable(p *plan.Plan) []setting {
 	return []setting{
-		{name: "deliver", class: told, often: true, value: delivery(&o.want.Deliver), plan: p.Deliver,
+		{name: "deliver", class: told, value: delivery(&o.want.Deliver), plan: p.Deliver,
 			help: "how to deliver isolated work"},
 		{name: "track", class: userOnly, value: text(&o.track),
 			help: "tracking directory, or its slug (default: the one with the plan, see wavex init)"},
-		{name: "report", class: userOnly, often: true, value: list(&o.reports),
+		{name: "report", class: userOnly, value: list(&o.reports),
 			help: "KIND=FILE: also write a report when the run ends, however it ends (html, junit, json, md; repeatable)"},
 	}
 }
 
 func (o *runOptions) outputTable() []setting {
 	return []setting{
-		{name: "output", class: free, often: true, value: choice(&o.output, "text", "json"),
+		{name: "output", class: free, value: choice(&o.output, "text", "json"),
 			help: "text for people, or NDJSON events on stdout"},
 		{name: "plain", class: free, value: truth(&o.plain), help: "timestamped lines, also on a terminal"},
 		{name: "ascii", class: free, value: truth(&o.ascii), help: "use only ASCII characters"},
@@ -240,9 +239,7 @@ func bindSettings(c *cobra.Command, rows []setting, names ...string) {
 		}
 		f := c.Flags().VarPF(row.value, row.name, row.short, row.help)
 		f.NoOptDefVal = row.bare
-		if f.Annotations = map[string][]string{groupKey: {row.group}}; row.often {
-			f.Annotations[commonKey] = nil
-		}
+		f.Annotations = map[string][]string{groupKey: {row.group}}
 		if v, ok := row.value.(*value); ok && v.kind == "bool" {
 			f.NoOptDefVal = "true"
 		} else if ok && v.choices != nil {

@@ -139,7 +139,7 @@ func (s *settings) tell(planned map[string]string, to io.Writer) {
 func settingFlags(fleet Fleet) *pflag.FlagSet {
 	all := newRunOptions(fleet).otherSettings()
 	for _, c := range Root(Stdio{Fleet: fleet}).Commands() {
-		if f := c.Flags().Lookup("all"); f != nil && f.Hidden {
+		if hasGroups(c) {
 			c.Flags().VisitAll(func(f *pflag.Flag) {
 				if flagGroup(f) != "" && !f.Hidden && all.Lookup(f.Name) == nil {
 					all.AddFlag(f)

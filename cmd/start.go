@@ -45,7 +45,7 @@ Elsewhere, and with --yes, nothing is ever asked.
 	}
 	runFlags(c, o.run)
 	requestFlags(c, &o)
-	groupFlags(c, "Work", "shape", "fresh")
+	groupFlags(c, "Work")
 	return c
 }
 

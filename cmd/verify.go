@@ -61,7 +61,7 @@ rounds of --fix closed no gap, 5 a run is under way; else as of resume.`,
 	f.StringVar(&o.from, "gaps", "", "also include the gaps of this VERIFICATION.md")
 	f.BoolVar(&o.fix, "fix", false, "close the gaps by adding tasks to the run")
 	f.Var(number(&o.rounds, 1), "max-fix-rounds", "maximum number of rounds of --fix")
-	groupFlags(c, "Checks and review", "fix", "max-fix-rounds")
+	groupFlags(c, "Checks and review")
 	runFlags(c, o.run)
 	o.run.params.add(c)
 	groupFlags(c, "Work")
