@@ -32,9 +32,10 @@ func newRoot(std Stdio) *cobra.Command {
 		Short: "Run a plan of tasks as waves of headless Claude Code processes",
 		Long: `wavex reads a plan of tasks, computes waves from their blockedBy edges, runs
 each wave's tasks as concurrent headless claude processes, verifies the work
-itself, and stops with everything on record. Without a command it says what to
-do next in this directory. Commands look for the run and the plan here and
-above, up to the top of the repository, and say where they found them.`,
+itself, and stops with everything on record. Without a command it shows the
+status of the last run here, or how to begin. Commands look for the run and the
+plan here and above, up to the top of the repository, and say where they found
+them.`,
 		Example: `  wavex new
   wavex check plan.json
   wavex run plan.json
