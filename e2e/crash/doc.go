@@ -3,11 +3,9 @@
 // with the rehearsal agent; no CLI is needed.
 //
 //   - kill: SIGKILL at random moments, SIGTERM and SIGKILL as CI runners do
-//   - cut: the journal ends after any of its bytes, or one of them is wrong
 //   - disk: full, read-only, a journal of another version, a stale lock
 //   - power: files that were written last are empty, cut or gone
-//   - clock: time runs backwards
 //   - bulk: streams of hundreds of megabytes, in little memory
 //
-// The tests that need processes, mounts and /proc are for Linux; the others run everywhere.
+// The tests need processes, mounts and /proc of Linux.
 package crash
