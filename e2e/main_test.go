@@ -57,9 +57,6 @@ func reserveProcesses(t *testing.T, n int64) (release func()) {
 }
 
 func TestMain(m *testing.M) {
-	if name := os.Getenv(lieVar); name != "" {
-		os.Exit(beLiar(name, os.Getenv(lieAbout), os.Args[1:]))
-	}
 	if rig.OnlyLists() {
 		os.Exit(m.Run())
 	}

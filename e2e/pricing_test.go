@@ -40,24 +40,6 @@ func TestKilledCLIIsPricedByItsResponses(t *testing.T) {
 	})
 }
 
-// A CLI that reports zero is not trusted: its tokens are priced.
-func TestZeroCostIsNotBelieved(t *testing.T) {
-	t.Parallel()
-	eachCLI(t, func(t *testing.T, c cli) {
-		srv := serve(t, fakeapi.Use(fakeapi.Bash("true")).WithUsage(expensiveUsage),
-			fakeapi.Text("done").WithUsage(expensiveUsage))
-		b := newFixtureOn(t, c, srv)
-		b.agent.Argv = []string{c.lying(t, "zero cost").path}
-		allowBash(b)
-		reserveProcesses(t, 1)
-		r := b.attempt(t.Context())
-		if r.Outcome != runner.Done || r.Priced != "table" || r.Disputed != 0 || r.Cost != srv.Charged() ||
-			r.Cost != 2*123_000 {
-			t.Errorf("%s (%s), cost %d by %q, charged %d", r.Outcome, r.Reason, r.Cost, r.Priced, srv.Charged())
-		}
-	})
-}
-
 // A session that continues in several processes, one of them killed, is booked once.
 func TestSessionOfSeveralProcessesIsCountedOnce(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,7 @@
 package e2e
 
 // This file tests the statements about the CLI that wavex depends on: the built-in verdicts equal
-// the results of probing the real CLI. Wrappers that break a statement are in lies_test.go.
+// the results of probing the real CLI, and a run tells which one a wrapper breaks.
 
 import (
 	"encoding/json"
@@ -133,6 +133,20 @@ func TestWrapperIsProbedOnce(t *testing.T) {
 	}
 	if contents(t, kept) != before {
 		t.Error("the wrapper is probed again")
+	}
+}
+
+// A run names the statement that its CLI breaks, and takes the fallback.
+func TestBrokenStatementIsNamed(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, manyTasks(1, 1))
+	r = r.on(r.wrapper(`CLI "$@" | grep --line-buffered -v '"message_delta"'`))
+	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: fileWriters(1)})
+	e := r.wavexEnv(Env(t, srv), "run", "plan.json", "--output", "json").end()
+	checkOutput(t, e, "wavex: warning: claude ", string(statement.PartialUsage), "wavex does without")
+	_, last := e.events(t)
+	if e.exit != 0 || budget.FromFloat(last.CostUSD) != srv.Charged() || srv.Charged() == 0 {
+		t.Errorf("exit %d, cost $%g, the API charged %s\n%s", e.exit, last.CostUSD, srv.Charged(), e.stderr)
 	}
 }
 
