@@ -23,15 +23,11 @@ import (
 // without one the attempt is wrong. The report says which it was. Git works behind it, also in a linked working tree.
 func TestWall(t *testing.T) {
 	t.Parallel()
-	for _, c := range shared.clis {
-		for _, isolation := range []string{"shared", "worktree"} {
-			for _, sandbox := range []string{"auto", "off"} {
-				t.Run(c.name+" "+isolation+" "+sandbox, func(t *testing.T) {
-					t.Parallel()
-					testWall(t, c, isolation, sandbox)
-				})
-			}
-		}
+	for _, way := range [][]string{{"shared", "auto"}, {"worktree", "auto"}, {"shared", "off"}} {
+		t.Run(strings.Join(way, " "), func(t *testing.T) {
+			t.Parallel()
+			testWall(t, shared.cli, way[0], way[1])
+		})
 	}
 }
 
@@ -97,38 +93,33 @@ done
 git add . && git commit -qm work && git branch other && git gc -q && echo git
 mkdir -p "$HOME/.cache/x" && echo x > "$HOME/.cache/x/f" && echo cache; kill -0 $PPID && echo parent; } >out.txt 2>&1`
 
-// Go, npm, git, a server on a port, sockets of daemons, caches and signals work behind the wall as without.
+// Go, npm, git, a server on a port, sockets of daemons, caches and signals work behind the wall.
 func TestOrdinaryWorkBehindWall(t *testing.T) {
 	t.Parallel()
-	for _, c := range shared.clis {
-		for _, sandbox := range []string{"auto", "off"} {
-			t.Run(c.name+" "+sandbox, func(t *testing.T) {
-				t.Parallel()
-				srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{When: task("T-001"),
-					Steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash(ordinary)).WithUsage(use), report("true")}}}})
-				r := newRepo(t, "-- .gitignore --\n.loop\nplan.json\nout.txt\nnode_modules\n-- go.mod --\nmodule m\n\ngo 1.24\n"+
-					"-- main.go --\npackage main\n\nfunc main() { println(\"built\") }\n"+
-					"-- dep/package.json --\n{\"name\": \"dep\", \"version\": \"1.0.0\"}\n"+
-					"-- dep/index.js --\nmodule.exports = \"required\"\n"+
-					"-- plan.json --\n"+`{"budget": {"usd": 4}, "isolation": "shared", "defaults": {"model": "claude-sonnet-4-5", `+
-					`"allowedTools": ["Bash"], "maxRetries": 0}, "tasks": [{"id": "T-001", "subject": "Work", "verify": ["true"]}]}`+
-					"\n").on(c)
-				commitAll(t, r.dir)
-				dir := listen(t, "ssh", "S.gpg-agent", "docker")
-				goPath, err := exec.LookPath("go")
-				testrepo.Must(t, err)
-				env := append(Env(t, srv), "SSH_AUTH_SOCK="+dir+"/ssh", "GNUPGHOME="+dir, "GO="+goPath,
-					"DOCKER_HOST=unix://"+dir+"/docker", "GOFLAGS=") // go env -w warns of a variable that is set
-				e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--counsel", "off", "--accept-assumptions",
-					"--sandbox", sandbox).end()
-				said, err := os.ReadFile(filepath.Join(r.dir, "out.txt"))
-				const want = "built\nenv\nrequired\nserved\nhere is ssh\nhere is S.gpg-agent\nhere is docker\ngit\ncache\nparent\n"
-				if e.exit != 0 || err != nil || string(said) != want {
-					t.Errorf("exit %d, %v: %q\nwant %q\n%s\n%s", e.exit, err, said, want, e.stdout, e.stderr)
-				}
-			})
+	eachCLI(t, func(t *testing.T, c cli) {
+		srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: []*fakeapi.Agent{{When: task("T-001"),
+			Steps: []fakeapi.Reply{fakeapi.Use(fakeapi.Bash(ordinary)).WithUsage(use), report("true")}}}})
+		r := newRepo(t, "-- .gitignore --\n.loop\nplan.json\nout.txt\nnode_modules\n-- go.mod --\nmodule m\n\ngo 1.24\n"+
+			"-- main.go --\npackage main\n\nfunc main() { println(\"built\") }\n"+
+			"-- dep/package.json --\n{\"name\": \"dep\", \"version\": \"1.0.0\"}\n"+
+			"-- dep/index.js --\nmodule.exports = \"required\"\n"+
+			"-- plan.json --\n"+`{"budget": {"usd": 4}, "isolation": "shared", "defaults": {"model": "claude-sonnet-4-5", `+
+			`"allowedTools": ["Bash"], "maxRetries": 0}, "tasks": [{"id": "T-001", "subject": "Work", "verify": ["true"]}]}`+
+			"\n").on(c)
+		commitAll(t, r.dir)
+		dir := listen(t, "ssh", "S.gpg-agent", "docker")
+		goPath, err := exec.LookPath("go")
+		testrepo.Must(t, err)
+		env := append(Env(t, srv), "SSH_AUTH_SOCK="+dir+"/ssh", "GNUPGHOME="+dir, "GO="+goPath,
+			"DOCKER_HOST=unix://"+dir+"/docker", "GOFLAGS=") // go env -w warns of a variable that is set
+		e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--counsel", "off", "--accept-assumptions",
+			"--sandbox", "auto").end()
+		said, err := os.ReadFile(filepath.Join(r.dir, "out.txt"))
+		const want = "built\nenv\nrequired\nserved\nhere is ssh\nhere is S.gpg-agent\nhere is docker\ngit\ncache\nparent\n"
+		if e.exit != 0 || err != nil || string(said) != want {
+			t.Errorf("exit %d, %v: %q\nwant %q\n%s\n%s", e.exit, err, said, want, e.stdout, e.stderr)
 		}
-	}
+	})
 }
 
 // listenTCP listens on a port of the loopback, and returns it.
@@ -180,10 +171,9 @@ func listen(t *testing.T, names ...string) string {
 // their tree; checks and command tasks have no network.
 func TestStrictWall(t *testing.T) {
 	t.Parallel()
-	for _, c := range shared.clis {
-		for _, isolation := range []string{"shared", "worktree"} {
-			t.Run(c.name+" "+isolation, func(t *testing.T) { t.Parallel(); testStrictWall(t, c, isolation) })
-		}
+	for i, c := range shared.clis {
+		isolation := []string{"shared", "worktree"}[i%2]
+		t.Run(c.name+" "+isolation, func(t *testing.T) { t.Parallel(); testStrictWall(t, c, isolation) })
 	}
 }
 
