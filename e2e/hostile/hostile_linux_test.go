@@ -175,7 +175,7 @@ func TestPlans(t *testing.T) {
 	for _, h := range small() {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
-			for _, command := range []string{"check", "graph", "import"} {
+			for _, command := range []string{"check", "import"} {
 				h.feed(t, command, 300)
 			}
 		})
@@ -199,17 +199,13 @@ func TestLargePlans(t *testing.T) {
 	}
 	for _, f := range []filled{
 		{"blanks.json", "", " ", "", "the file is empty"},
-		{"lines.json", "", "\n", "", "the file is empty"},
 		{"open.json", `{"tasks":[`, "{", "", "nested|field|id"},
 		{"string.json", `{"name":"`, "a", "", "ends in the middle"},
 		{"escapes.json", `{"name":"`, `\n`, `"}`, "longer than 16 MB"},
 		{"forward.json", inTask + `"blockedBy":[`, `"b",`, `"b"]}]}`, "unknown task"},
 		{"forwards.json", inTask + `"blockedBy":[`, `"NUMBER-b-later",`, `"b"]}]}`, "unknown task"},
-		{"itself.json", inTask + `"blockedBy":[`, `"a",`, `"a"]}]}`, "blocked by itself"},
 		{"unknown.json", `{"version":1,`, `"q":1,`, `"tasks":[]}`, `unknown field "q"`},
 		{"files.json", inTask + `"files":[`, `"a",`, `"a"]}]}`, "at most 50000"},
-		{"checks.json", inTask + `"verify":[`, `"a",`, `"a"]}]}`, "at most 50000"},
-		{"tools.json", inTask + `"allowedTools":[`, `"a",`, `"a"]}]}`, "at most 50000"},
 		{"share.json", `{"version":1,"share":[`, `"a",`, `"a"],"tasks":[]}`, "at most 50000"},
 		{"waves.json", `{"version":1,"waves":[`, `{"wave":1},`, `{}],"tasks":[]}`, "described twice"},
 		{"tasks.json", `{"version":1,"tasks":[`, `{},`, `{}]}`, "a task needs an id"},
@@ -217,8 +213,6 @@ func TestLargePlans(t *testing.T) {
 		{"metadata.json", inTask + `"metadata":{`, `"a":1,`, `"b":1}}]}`, "given twice"},
 		{"names.json", inTask + `"metadata":{`, `"NUMBER": 123456,`, `"b":1}}]}`, "at most 50000"},
 		{"blanks.yaml", "", " ", "", "16 MB"},
-		{"list.yaml", "", "- \n", "", "16 MB"},
-		{"headings.md", "", "# a\n", "", "16 MB"},
 		{"boxes.md", "", "- [ ] a\n", "", "16 MB"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
