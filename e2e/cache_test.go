@@ -36,42 +36,6 @@ func cachedStart(t *testing.T, r *fakeapi.Request) string {
 	return string(m.Tools) + string(m.System)
 }
 
-// The CLI puts the folder and the state of git at the start of its system prompt, before all
-// texts of wavex, unless a flag prevents it.
-func TestFolderInTheSystemPrompt(t *testing.T) {
-	t.Parallel()
-	const moves = "--exclude-dynamic-system-prompt-sections"
-	srv := fakeapi.New(t, fakeapi.Script{Prices: prices,
-		Agents: []*fakeapi.Agent{{Steps: []fakeapi.Reply{fakeapi.Text("done").Times(3)}}}})
-	r := newRepo(t, "-- CLAUDE.md --\nBe kind.\n")
-	gitRepo(t, r.dir)
-	env := Env(t, srv)
-	for i, args := range [][]string{nil, nil, {moves}} {
-		if e := startCLI(t, srv, setup{dir: r.dir, env: env, stdin: "the same words", args: args}).end(); e.exit != 0 {
-			t.Fatalf("exit %d\n%s", e.exit, e.stderr)
-		}
-		if i == 0 {
-			r.write("new.txt", "not yet committed\n")
-		}
-	}
-	asked := srv.Messages(nil)
-	same := cachedStart(t, asked[1]) == cachedStart(t, asked[0])
-	if c := shared.cli; c.old() && (same || !strings.Contains(asked[0].System(), "gitStatus") ||
-		!strings.Contains(asked[0].System(), r.dir)) {
-		t.Error("one file more, and the system prompt is the same")
-	} else if !c.old() && (!same || strings.Contains(asked[0].System(), "gitStatus")) {
-		t.Error("one file more, and the system prompt is another; the git state is to be in the first message")
-	}
-	moved := asked[2]
-	if strings.Contains(moved.System(), r.dir) || strings.Contains(moved.System(), "gitStatus") {
-		t.Error("the system prompt still tells folder or state")
-	}
-	if text := moved.FirstUser(); moved.Dir() != r.dir || !strings.Contains(text, "new.txt") ||
-		strings.Index(text, r.dir) > strings.Index(text, "the same words") {
-		t.Errorf("what was taken out of the system prompt does not stand before the prompt:\n%s", text)
-	}
-}
-
 // Two tasks in separate folders have the same system prompt: one reads it from the cache after
 // the other has written it.
 func TestIsolatedAttemptsShareTheirSystemPrompt(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 )
 
 // prices holds the prices of the tests' model and of the CLI's default models, with which the CLI
-// computes; TestPricesOfTheCLI compares them.
+// computes; TestLedgerMatchesCharges compares them.
 var prices = fakeapi.Prices{
 	"claude-sonnet-4-5": {Input: 3_000_000, Output: 15_000_000, CacheRead: 300_000, CacheWrite: 3_750_000},
 	"claude-opus-5":     {Input: 5_000_000, Output: 25_000_000, CacheRead: 500_000, CacheWrite: 6_250_000}, // of 2.1.258
@@ -49,6 +49,9 @@ const testLimit = 15 * time.Minute
 // goneTime bounds the wait for processes that must end by themselves, which takes milliseconds. A
 // process left alive by mistake lives for five minutes.
 const goneTime = time.Minute
+
+// session is the id of a session that a test opens.
+const session = "11111111-2222-4333-8444-555555555555"
 
 // toolTime bounds the wait for the end of a tool on a busy machine. It is less than the five minutes of a tool's life.
 const toolTime = 4 * time.Minute
@@ -273,15 +276,6 @@ func (p *cliProcess) await(from int, match func(line) bool) (line, int) {
 		case <-deadline:
 			p.t.Fatalf("no such line within %v\n%s", testLimit, p.transcript())
 		}
-	}
-}
-
-func ofType(kind string) func(line) bool { return func(l line) bool { return l.Type == kind } }
-
-func (p *cliProcess) signal(s syscall.Signal) {
-	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Fatalf("signalling the CLI: %v", err)
 	}
 }
 

@@ -2,8 +2,7 @@
 
 package e2e
 
-// This file tests task lists: how the real CLI stores them, and a list that real sessions and
-// wavex use at the same time.
+// This file tests a task list that real sessions and wavex use at the same time.
 
 import (
 	"encoding/json"
@@ -13,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"wavex/internal/fakeapi"
 	"wavex/internal/testrepo"
@@ -102,88 +100,6 @@ func results(srv *fakeapi.Server, m fakeapi.Match) (texts []string) {
 func plainResult(result string) string {
 	text, _, _ := strings.Cut(result, "\n\n<system-reminder>\n<total_tokens>")
 	return text
-}
-
-// The CLI's behaviour that wavex depends on when it shares a list with it.
-func TestHowTheCLIKeepsLists(t *testing.T) {
-	t.Parallel()
-	home := t.TempDir()
-	dir := filepath.Join(home, "tasks", "a-b-c_d--")
-	testrepo.Must(t, os.MkdirAll(dir, 0o755))
-	ok := func(id, more string) string {
-		return fmt.Sprintf(`{"id":%q,"subject":"s%s","description":"d","status":"pending","blocks":[],"blockedBy":[]%s}`,
-			id, id, more)
-	}
-	for name, text := range map[string]string{
-		"1.json":         ok("1", `,"unknown":1,"metadata":{"keep":{"x":null}}`),
-		"2.json":         strings.Replace(ok("2", ""), "pending", "failed", 1),
-		"3.json":         ok("3", "")[:20],
-		"4.json":         "\ufeff" + ok("4", ""),
-		"5.json":         ok("5", `,"owner":null`),
-		"6.json":         ok("6", `,"metadata":{"_internal":true}`),
-		"R-001.json":     ok("R-001", ""),
-		".7.json123":     ok("7", ""),
-		".highwatermark": "41\n",
-	} {
-		testrepo.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
-	}
-	// hold returns then with an action on the request: it takes a lock as the CLI does, with the
-	// given age.
-	hold := func(name string, age time.Duration, then fakeapi.Reply) fakeapi.Reply {
-		return fakeapi.Computed(func(*fakeapi.Request) fakeapi.Reply {
-			at := time.Now().Add(-age)
-			if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
-				t.Error(err)
-			}
-			if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
-				t.Error(err)
-			}
-			return then
-		})
-	}
-	srv := serve(t,
-		showList(),
-		change("1", "status", "in_progress", "metadata", map[string]any{"more": 1}),
-		create("new", "d"),
-		change("42", "addBlockedBy", []string{"1"}),
-		hold("1.json.lock", 11*time.Second, change("1", "owner", "me")),
-		hold(".lock.lock", -time.Hour, create("held up", "d")),
-		hold("42.json.lock", -time.Hour, change("42", "owner", "me")),
-		change("42", "status", "deleted"),
-		fakeapi.Text("done"))
-	e := call(t, srv, setup{stdin: "go", env: Env(t, srv, "CLAUDE_CONFIG_DIR="+home,
-		"CLAUDE_CODE_TASK_LIST_ID=a b.c_d-é")})
-	got := results(srv, nil)
-	first := "#1 [pending] s1\n#R-001 [pending] sR-001"
-	if swapped := "#R-001 [pending] sR-001\n#1 [pending] s1"; len(got) > 0 && strings.HasPrefix(got[0], swapped) {
-		first = swapped // the file system gives the order
-	}
-	want := []string{
-		first, // it does not show invalid tasks or its internal ones
-		"Updated task #1",
-		"Task #42 created", // the number after the high-water mark
-		"Updated task #42",
-		"Updated task #1",                 // a stale lock is taken over
-		"Lock file is already being held", // .lock is for creating
-		"Lock file is already being held", // a task's own lock is for changing it
-		"Updated task #42 deleted",        // deleting needs none
-	}
-	for i, w := range want {
-		if i >= len(got) || !strings.HasPrefix(got[i], w) {
-			t.Fatalf("exit %d, results %q", e.exit, got)
-		}
-	}
-	one, err := os.ReadFile(filepath.Join(dir, "1.json"))
-	if err != nil || strings.Contains(string(one), "unknown") || !strings.Contains(string(one), `"keep": {
-      "x": null`) || !strings.Contains(string(one), `"blocks": []`) {
-		t.Errorf("unknown fields go, metadata stays, deleting takes edges away: %s %v", one, err)
-	}
-	if mark, err := os.ReadFile(filepath.Join(dir, ".highwatermark")); err != nil || string(mark) != "42" {
-		t.Errorf("the mark is %q, %v", mark, err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "42.json")); err == nil {
-		t.Error("a deleted task is still there")
-	}
 }
 
 // One session plans, wavex runs the list, and another session works on the list at the same time:
