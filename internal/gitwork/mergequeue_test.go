@@ -2,9 +2,6 @@ package gitwork
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -25,32 +22,6 @@ func TestIntegratedWorkIsNoCandidate(t *testing.T) {
 	equal(t, "integrated", in.Integrated, []string{"good"})
 	equal(t, "culprits", names(in.Culprits), "breaks red")
 	equal(t, "commit", in.Commit, first.Commit)
-}
-
-// Thirty tasks share one check, and two of them break it: both are found, with few runs of the check.
-func TestCulpritsOfALargeBatch(t *testing.T) {
-	t.Parallel()
-	r := newRepo(t, files{"f": "1\n"})
-	m := r.open(r.options("r1"))
-	runs := filepath.Join(t.TempDir(), "runs")
-	check := ": echo >>'" + runs + "'; test ! -e bad11 && test ! -e bad23"
-	var done []string
-	for i := range 30 {
-		name := fmt.Sprintf("f%d", i)
-		if i == 11 || i == 23 {
-			name = fmt.Sprintf("bad%d", i)
-		}
-		r.attempt(m, fmt.Sprintf("t%02d", i), r.edits(files{name: "1\n"}))
-		done = append(done, fmt.Sprintf("t%02d", i)+check)
-	}
-	in := r.integrate(m, 1, done...)
-	equal(t, "culprits", names(in.Culprits), "t11 red, t23 red")
-	equal(t, "integrated", len(in.Integrated), 28)
-	data, err := os.ReadFile(runs)
-	must(t, err)
-	if n := strings.Count(string(data), "\n"); n > 24 { // each red one runs twice
-		t.Errorf("%d runs of the combined check, at most 24 are allowed", n)
-	}
 }
 
 // Attempts begin, commit and end while other work is integrated; nothing is lost.

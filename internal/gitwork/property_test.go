@@ -18,7 +18,7 @@ import (
 // commit stays reachable.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
-	seeds := []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, rand.Uint64()}
+	seeds := []uint64{1, 2, 3, 4, 5, rand.Uint64()}
 	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
