@@ -44,6 +44,8 @@ func TestClassifyTurn(t *testing.T) {
 		{"429", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(429, "slow"), lastError: "rate_limit"},
 			runner.Throttled, "slow"},
 		{"500", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(500, "boom")}, runner.Throttled, "boom"},
+		{"500 after a retry of another kind", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(500, "boom"),
+			retries: retries{count: 1, status: 401}}, runner.Throttled, "boom"},
 		{"529", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(529, "over")}, runner.Throttled, "over"},
 		{"null after repeated 529s", turnEnd{exit: 1, lines: 3, initSeen: true, result: failed(0, "over"),
 			retries: retries{count: 3, status: 529, kind: "overloaded"}}, runner.Throttled, "over"},

@@ -86,6 +86,8 @@ func TestBill(t *testing.T) {
 		{"the same in lines without events", lines(initLine, assistant330, another), 20_000, "cap", 2},
 		{"final usages without counts", uncounted.Replace(whole + second.Replace(whole)), 20_000, "cap", 2},
 		{"no final usage, and a result", unfinished + second.Replace(lines(start330, result258)), 2 * full, "result", 8000},
+		{"a model that cost nothing is in the figure", whole + lines(strings.Replace(result258, `"modelUsage":{`,
+			`"modelUsage":{"n":{"costUSD":0},`, 1)), full, "result", 8000},
 		{"zero with tokens: the table", whole + lines(zero.Replace(result258)), full, "table", 8000},
 		{"zero with tokens, 2.1.330", whole + lines(zero.Replace(result330)), full, "table", 8000},
 		{"a micro-dollar too little, as both are rounded", whole + lines(strings.Replace(result258, `usd":0.00971`,

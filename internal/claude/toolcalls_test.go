@@ -18,6 +18,7 @@ import (
 	"wavex/internal/jsonobject"
 	"wavex/internal/plan"
 	"wavex/internal/policy"
+	"wavex/internal/testrepo"
 	"wavex/runner"
 )
 
@@ -584,5 +585,18 @@ func TestCancelledQuestion(t *testing.T) {
 	}
 	if p.isAsking() || cancelled != 1 {
 		t.Errorf("still asking: %v; cancelled %d times", p.isAsking(), cancelled)
+	}
+}
+
+// A turn that ends while background tasks of the agent run is paused, once.
+func TestPausedTurn(t *testing.T) {
+	t.Parallel()
+	f := listPriced()
+	f.calls = &toolCalls{background: 1}
+	var turns []turnEvent
+	f.onTurn = func(e turnEvent) { turns = append(turns, e) }
+	testrepo.Must(t, (&stream{onLine: f.onLine}).run(strings.NewReader(lines(initLine, resultGood, textLine, resultGood))))
+	if want := []turnEvent{turnPaused, turnResumed, turnOver}; !slices.Equal(turns, want) {
+		t.Errorf("the turns are %v, want %v", turns, want)
 	}
 }
