@@ -227,7 +227,7 @@ func allowBash(b *fixture) { b.req.Settings.AllowedTools = []string{"Bash"} }
 // The agent can run the checks of its task without any permission line, in any shell syntax.
 func TestChecksAreAllowed(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, checksAreAllowed)
+	onCLIs(t, false, checksAreAllowed)
 }
 
 func checksAreAllowed(t *testing.T, c cli) {
@@ -269,7 +269,7 @@ func TestAttemptWithAPromptOf400KB(t *testing.T) {
 // An interrupted attempt reports its cost and leaves no live process.
 func TestAttemptInterrupted(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, attemptInterrupted)
+	onCLIs(t, false, attemptInterrupted)
 }
 
 func attemptInterrupted(t *testing.T, c cli) {

@@ -167,7 +167,7 @@ func TestCutsAtTheCap(t *testing.T) {
 // An agent that makes another call instead of its report is interrupted.
 func TestGoesOnAtTheCap(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, c cli) {
+	onCLIs(t, false, func(t *testing.T, c cli) {
 		release := reserveProcesses(t, 1)
 		defer release()
 		then := fakeapi.Use(fakeapi.Bash("echo again >> calls")).WithUsage(use)

@@ -78,8 +78,7 @@ func TestEveryCallIsAsked(t *testing.T) {
 	for _, mode := range []string{"acceptEdits", "default", "dontAsk", "bypassPermissions", "plan", "auto"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			both := mode == "acceptEdits" || mode == "bypassPermissions"
-			onCLIs(t, both, func(t *testing.T, c cli) { everyCallIsAsked(t, c, mode) })
+			onCLIs(t, mode == "acceptEdits", func(t *testing.T, c cli) { everyCallIsAsked(t, c, mode) })
 		})
 	}
 }
@@ -217,7 +216,7 @@ func TestCallsAreDenied(t *testing.T) {
 // it awaits no answer any more.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, c cli) {
+	onCLIs(t, false, func(t *testing.T, c cli) {
 		srv := serve(t, fakeapi.Use(fakeapi.Bash("touch ran")).WithUsage(use), fakeapi.Text("done").WithUsage(use))
 		p := startCLI(t, srv, setup{cli: c, talk: true, args: anyTool})
 		p.send(map[string]any{"type": "control_request", "request_id": "r", "request": map[string]any{
@@ -251,7 +250,7 @@ func TestBadAnswers(t *testing.T) {
 		{"unknown", `{"subtype":"success","request_id":"%s","response":{"hookSpecificOutput":` +
 			`{"hookEventName":"PreToolUse","permissionDecision":"maybe","permissionDecisionReason":"x"}}}`, true},
 	}
-	eachCLI(t, func(t *testing.T, c cli) {
+	onCLIs(t, false, func(t *testing.T, c cli) {
 		var steps []fakeapi.Reply
 		for _, a := range answers {
 			steps = append(steps, fakeapi.Use(fakeapi.Bash("touch "+a.name)).WithUsage(use))
@@ -330,7 +329,7 @@ func TestEndsWhileAsked(t *testing.T) {
 // several in one message each has its own answer.
 func TestPersonIsAsked(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, c cli) {
+	onCLIs(t, false, func(t *testing.T, c cli) {
 		release := reserveProcesses(t, 1)
 		defer release()
 		srv := serve(t, fakeapi.Use(fakeapi.Bash("curl --version > yes"), fakeapi.Bash("curl --version > no")).WithUsage(use),

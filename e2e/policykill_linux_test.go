@@ -25,7 +25,7 @@ import (
 // call is not carried out: no process of it is alive a second later, and the next attempt is told which call it was.
 func TestKilledWhileAsked(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, killedWhileAsked)
+	onCLIs(t, false, killedWhileAsked)
 }
 
 func killedWhileAsked(t *testing.T, c cli) {

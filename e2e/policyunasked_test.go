@@ -22,7 +22,7 @@ import (
 // ones ask about the call alone. A policy that denies Skill runs none of them.
 func TestCommandsOfASkill(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, c cli) {
+	onCLIs(t, false, func(t *testing.T, c cli) {
 		asks := !c.before("2.1.332")
 		for _, test := range []struct{ deny, ask []string }{{}, {deny: []string{"Skill"}}, {deny: []string{"touch"}},
 			{ask: []string{"touch"}}} {
@@ -104,7 +104,7 @@ func TestDeniedByTheCLI(t *testing.T) {
 // A process that continues a session asks anew.
 func TestAskedAfterResume(t *testing.T) {
 	t.Parallel()
-	eachCLI(t, func(t *testing.T, c cli) {
+	onCLIs(t, false, func(t *testing.T, c cli) {
 		release := reserveProcesses(t, 1)
 		defer release()
 		srv := serve(t, fakeapi.Use(fakeapi.Bash("echo one")).WithUsage(use), fakeapi.Text("half").WithUsage(use),
