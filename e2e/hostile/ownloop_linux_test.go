@@ -126,7 +126,8 @@ func unfinished(t *testing.T) (dir, run string) {
 	return dir, runs[0].Name()
 }
 
-// Each command that writes refuses each part of .loop that is a link, with its path. The target of the link stays.
+// Each command that writes refuses the parts of .loop that are links, with their paths. Each part is tried with a third
+// of the commands. The target of the link stays.
 func TestLinksInLoopAreRefused(t *testing.T) {
 	t.Parallel()
 	original, run := unfinished(t)
@@ -139,9 +140,12 @@ func TestLinksInLoopAreRefused(t *testing.T) {
 			mustIn(t, "/", "cp", "-a", original, dir)
 			at := filepath.Join(dir, part)
 			for j, command := range writing() {
+				if (i+j)%3 > 0 {
+					continue // another part is tried with it
+				}
 				relative, err := filepath.Rel(filepath.Dir(at), v.dir)
 				check(t, err)
-				target := []string{v.dir, relative, "../nowhere", ".."}[(i+j)%4]
+				target := []string{v.dir, relative, "../nowhere", ".."}[j%4]
 				check(t, os.RemoveAll(at))
 				check(t, os.MkdirAll(filepath.Dir(at), 0o755))
 				check(t, os.Symlink(target, at))
@@ -213,11 +217,15 @@ Look twice.
 	}
 }
 
-// A link that a task puts in the place of a part of .loop leads no later step of the run out of the project.
+// A link that a task puts in the place of a part of .loop leads no later step of the run out of the project. In the
+// shared directory every second part is tried.
 func TestLinksDuringARun(t *testing.T) {
 	t.Parallel()
 	for _, isolation := range []string{"shared", "worktree"} {
-		for _, part := range loopParts() {
+		for i, part := range loopParts() {
+			if isolation == "shared" && i%2 > 0 {
+				continue
+			}
 			t.Run(isolation+" "+strings.ReplaceAll(part, "/", " "), func(t *testing.T) {
 				t.Parallel()
 				dir := filepath.Join(t.TempDir(), "project")
