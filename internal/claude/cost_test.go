@@ -86,6 +86,7 @@ func TestBill(t *testing.T) {
 		{"the same in lines without events", lines(initLine, assistant330, another), 20_000, "cap", 2},
 		{"final usages without counts", uncounted.Replace(whole + second.Replace(whole)), 20_000, "cap", 2},
 		{"no final usage, and a result", unfinished + second.Replace(lines(start330, result258)), 2 * full, "result", 8000},
+		{"nothing but the answer to /clear", lines(sharedLine, cleared), 0, "", 0},
 		{"a model that cost nothing is in the figure", whole + lines(strings.Replace(result258, `"modelUsage":{`,
 			`"modelUsage":{"n":{"costUSD":0},`, 1)), full, "result", 8000},
 		{"zero with tokens: the table", whole + lines(zero.Replace(result258)), full, "table", 8000},

@@ -367,7 +367,7 @@ func TestStopDeniesOpenQuestions(t *testing.T) {
 	var answers, seen []string
 	cancelled := 0
 	p := &toolCalls{judge: judgeFunc(func(policy.Call) policy.Decision {
-		return policy.Decision{Act: act, Rule: "push", Target: "it", Reason: "no pushing"}
+		return policy.Decision{Act: act, Rule: "push", Target: "it", Reason: "no\npushing"}
 	}), answer: func(line []byte) { answers = append(answers, string(line)) },
 		observe: func(kind, text string) { seen = append(seen, kind+" "+text) },
 		person:  func(policy.Question, func(bool, string)) func() { return func() { cancelled++ } }}
@@ -382,8 +382,9 @@ func TestStopDeniesOpenQuestions(t *testing.T) {
 	}
 	p.stopping, act = false, policy.Deny
 	p.onRequest(jsonobject.Value(callback("before", "b", "git push").Print), false)
-	if len(seen) != 1 || !strings.HasPrefix(seen[0], "denied ") || !strings.Contains(seen[0], "no pushing") {
-		t.Errorf("seen %q", seen)
+	if len(seen) != 1 || !strings.HasPrefix(seen[0], "denied ") || !strings.Contains(seen[0], "no pushing") ||
+		len(answers) != 2 || !strings.Contains(answers[1], "wavex: no pushing") {
+		t.Errorf("seen %q, answers %q", seen, answers)
 	}
 }
 
