@@ -94,7 +94,7 @@ func keepFolders(t *testing.T, home string) {
 	}
 }
 
-// goFlags lets projects with equal packages share what is compiled, whatever their folders.
+// goFlags lets projects with equal packages share compiled packages in any folder.
 const goFlags = "GOFLAGS=-trimpath -vet=off -buildvcs=false"
 
 var goCache = sync.OnceValue(func() string {

@@ -3,7 +3,7 @@
 package e2e
 
 // This file runs some cases of package evidence with real processes. The model behind the scripted
-// API does what the case's agent does, and its reviewers find nothing.
+// API acts as the case's agent, and its reviewers find nothing.
 
 import (
 	"os/exec"
