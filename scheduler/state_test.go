@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -621,27 +620,6 @@ func TestConditionByID(t *testing.T) {
 	}
 }
 
-// The start of each kind of work makes an activity, and its end ends that.
-func TestActivities(t *testing.T) {
-	t.Parallel()
-	for kind, c := range map[string][2]event.Body{
-		"attempt":     {event.AttemptStarted{Task: "a"}, event.AttemptEnded{Task: "a"}},
-		"counsel":     {event.CounselStarted{Task: "a"}, event.CounselEnded{Task: "a"}},
-		"review":      {event.ReviewStarted{}, event.ReviewEnded{}},
-		"criteria":    {event.CriteriaStarted{}, event.CriteriaEnded{}},
-		"integration": {event.IntegrationStarted{}, event.IntegrationEnded{}},
-		"delivery":    {event.DeliveryStarted{}, event.DeliveryEnded{}},
-	} {
-		var f figures
-		if f.trackWork(event.Event{Body: c[0]}); len(f.activities) != 1 || f.activities[0].Kind != kind {
-			t.Errorf("%s: %+v", kind, f.activities)
-		}
-		if f.trackWork(event.Event{Body: c[1]}); len(f.activities) != 0 {
-			t.Errorf("after %s: %+v", kind, f.activities)
-		}
-	}
-}
-
 // A first attempt and a retry are another try, and so is the first attempt of a task whose state came from elsewhere.
 func TestTries(t *testing.T) {
 	t.Parallel()
@@ -659,22 +637,6 @@ func TestTries(t *testing.T) {
 		if b := decideChecks(s, 0).(event.AttemptStarted); b.Attempt != 3 || b.Try != c.tries {
 			t.Errorf("%+v: the checks are %+v", c, b)
 		}
-	}
-}
-
-// A task whose work was rolled back begins as the first time; its cost stays.
-func TestUndo(t *testing.T) {
-	t.Parallel()
-	s := NewState(mustPlan(t, planText(task("A"))))
-	want := s.Tasks[0]
-	want.Cost = 5
-	a := &s.Tasks[0]
-	a.Cost, a.Tries, a.TransientFailures = 5, 2, 1
-	a.FreeRetries, a.SameError, a.RootCause, a.Next = 1, 1, "X", "retry"
-	a.Last, a.Earlier, a.Advice = &runner.Result{}, &event.EarlierTask{}, &counsel.Verdict{}
-	a.Continue, a.Edited = true, true
-	if s.undo(0); !reflect.DeepEqual(*a, want) {
-		t.Errorf("%+v, want %+v", *a, want)
 	}
 }
 
