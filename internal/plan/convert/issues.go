@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,11 +208,73 @@ func (r *issueReader) plan() ([]byte, error) {
 			strangers = append(strangers, fmt.Sprintf("#%d by %s", i.Number, textfmt.Line(who)))
 		}
 	}
+	if err := r.refuseCycle(out.Tasks); err != nil {
+		return nil, err
+	}
 	if len(strangers) > 0 {
 		r.warn("people who are no members of the repository wrote these texts, which agents will follow: %s",
 			textfmt.FirstOf(strangers, 10, 0))
 	}
 	return json.MarshalIndent(out, "", "  ")
+}
+
+// refuseCycle returns an error that names the links between issues that wait for each other, and the one to drop.
+func (r *issueReader) refuseCycle(tasks []issueTask) error {
+	waits := map[string][]string{} // the blockers of each task that cannot start
+	for _, t := range tasks {
+		waits[t.ID] = t.BlockedBy
+	}
+	stuck := func(id string) bool { _, yes := waits[id]; return yes }
+	for started := true; started; {
+		started = false
+		for _, t := range tasks {
+			if stuck(t.ID) && !slices.ContainsFunc(t.BlockedBy, stuck) {
+				delete(waits, t.ID)
+				started = true
+			}
+		}
+	}
+	first := slices.IndexFunc(tasks, func(t issueTask) bool { return stuck(t.ID) })
+	if first < 0 {
+		return nil
+	}
+	path := []string{tasks[first].ID}
+	for {
+		last := path[len(path)-1]
+		next := waits[last][slices.IndexFunc(waits[last], stuck)]
+		if i := slices.Index(path, next); i >= 0 {
+			var nor []string
+			for _, t := range tasks {
+				if stuck(t.ID) && !slices.Contains(path[i:], t.ID) {
+					nor = append(nor, "#"+t.ID)
+				}
+			}
+			return r.cycleError(path[i:], nor)
+		}
+		path = append(path, next)
+	}
+}
+
+// cycleError describes issues of which each waits for the next, and the last for the first; others cannot start either.
+func (r *issueReader) cycleError(cycle, others []string) error {
+	var links []string
+	drop, nor := "one of these links", ""
+	if len(others) > 0 {
+		nor = ", nor can " + textfmt.FirstOf(others, 10, 0)
+	}
+	for i, id := range cycle {
+		next := cycle[(i+1)%len(cycle)]
+		n, _ := strconv.Atoi(id)
+		isNext := func(s issueReference) bool { return strconv.Itoa(s.Number) == next }
+		if slices.ContainsFunc(r.byNumber[n].SubIssues.Nodes, isNext) {
+			links = append(links, fmt.Sprintf("#%s waits for its sub-issue #%s", id, next))
+			continue
+		}
+		links = append(links, fmt.Sprintf("#%s is blocked by #%s", id, next))
+		drop = fmt.Sprintf("a link on GitHub, best that #%s is blocked by #%s, since a parent is done after its sub-issues",
+			id, next)
+	}
+	return fmt.Errorf("%s: none of them can start%s; drop %s", textfmt.FirstOf(links, 10, 0), nor, drop)
 }
 
 const maxSubject, maxText = 200, 64 << 10 // bytes of the texts of a task
@@ -237,6 +300,17 @@ func (r *issueReader) task(i *issue) issueTask {
 				textfmt.Line(to.Repository.NameWithOwner), to.Number)
 		}
 	}
+	for _, n := range linksInWords(i.Body) {
+		id := strconv.Itoa(n)
+		switch {
+		case slices.Contains(t.BlockedBy, id) || n == i.Number || r.isClosed(i, n):
+		case r.byNumber[n] == nil:
+			r.warn("#%d waits in words for #%d, which is not in the plan", i.Number, n)
+		default:
+			r.warn("#%d waits for #%d, as its text says", i.Number, n)
+			t.BlockedBy = append(t.BlockedBy, id)
+		}
+	}
 	r.warnCut(i, "sub-issues", i.SubIssues)
 	r.warnCut(i, "blockers", i.BlockedBy)
 	return t
@@ -252,16 +326,62 @@ func (r *issueReader) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
 }
 
+// isClosed reports whether an issue links to another one as closed.
+func (r *issueReader) isClosed(i *issue, number int) bool {
+	links := append(slices.Clone(i.SubIssues.Nodes), i.BlockedBy.Nodes...)
+	return slices.ContainsFunc(links, func(to issueReference) bool {
+		return to.Number == number && to.State == "CLOSED"
+	})
+}
+
+// waitsInWords matches a line that names issues to wait for, and a box that is only an issue.
+var (
+	waitsInWords = textfmt.Pattern(`(?i)^\s*(?:[-*+] )?(?:blocked by|depends on)\s*:?\s+` +
+		`(#\d{1,9}(?:(?:,| and)? +#\d{1,9})*)\s*\.?$`)
+	issueBox    = textfmt.Pattern(`^\s*[-*+] \[ \] (#\d{1,9})\s*$`)
+	issueNumber = textfmt.Pattern(`#(\d+)`)
+)
+
+// linksInWords returns the numbers of the issues that a text names as blockers or as open sub-issues, outside of code.
+func linksInWords(body string) (numbers []int) {
+	for line := range proseLines(body) {
+		m := waitsInWords().FindStringSubmatch(line)
+		if m == nil {
+			m = issueBox().FindStringSubmatch(line)
+		}
+		if m == nil {
+			continue
+		}
+		for _, n := range issueNumber().FindAllStringSubmatch(m[1], -1) {
+			number, _ := strconv.Atoi(n[1]) // at most nine digits
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers
+}
+
+// proseLines iterates over the lines of a markdown text outside of code.
+func proseLines(body string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		code := false
+		for line := range strings.Lines(body) {
+			if start := strings.TrimSpace(line); strings.HasPrefix(start, "```") || strings.HasPrefix(start, "~~~") {
+				code = !code
+			}
+			if !code && !yield(strings.TrimRight(line, "\r\n")) {
+				return
+			}
+		}
+	}
+}
+
 var openBox = textfmt.Pattern(`^\s*[-*+] \[ \] (.*\S)`)
 
 // boxes returns the texts of the boxes of a markdown text that are not ticked, outside of code, at most 50.
 func boxes(body string) (texts []string) {
-	code := false
-	for line := range strings.Lines(body) {
-		if start := strings.TrimSpace(line); strings.HasPrefix(start, "```") || strings.HasPrefix(start, "~~~") {
-			code = !code
-		}
-		if m := openBox().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && !code && len(texts) < 50 {
+	for line := range proseLines(body) {
+		m := openBox().FindStringSubmatch(line)
+		if m != nil && len(texts) < 50 && !issueBox().MatchString(line) {
 			texts = append(texts, textfmt.OneLine(m[1], 1000))
 		}
 	}
