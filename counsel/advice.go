@@ -4,6 +4,7 @@
 package counsel
 
 import (
+	"fmt"
 	"strings"
 
 	"wavex/internal/textfmt"
@@ -71,4 +72,11 @@ func (v Verdict) Experts() []string {
 		}
 	}
 	return names
+}
+
+// maxDissent bounds the text of an answer beside the advice, in bytes.
+const maxDissent = 600
+
+func dissentLine(o Opinion) string {
+	return oneLine(fmt.Sprintf("%s (%s, %.2f): %s", o.Expert, o.Action, o.Confidence, o.Approach), maxDissent)
 }

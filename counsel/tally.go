@@ -5,7 +5,6 @@ package counsel
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,9 +13,6 @@ import (
 // rivalShare: dissent is as strong as the advice if as many experts support it and its best
 // weight is at least this share of the leader's.
 const rivalShare = 0.75
-
-// maxDissent bounds the text of an answer beside the advice, in bytes.
-const maxDissent = 600
 
 // Tally returns the verdict of the opinions. It takes the action that most experts want and, of
 // its opinions, the largest camp of similar approaches. A tie goes to the most confident and most
@@ -168,8 +164,4 @@ func whyUnavailable(ops []Opinion) string {
 	}
 	slices.Sort(why)
 	return oneLine("no expert answered: "+strings.Join(why, "; "), 800)
-}
-
-func dissentLine(o Opinion) string {
-	return oneLine(fmt.Sprintf("%s (%s, %.2f): %s", o.Expert, o.Action, o.Confidence, o.Approach), maxDissent)
 }

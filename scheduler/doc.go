@@ -15,7 +15,7 @@
 // mode: wavex replays the journal, adds a Resumed event, and runs the same loop.
 //
 // Events carry the next state (the task's status, its stuckCount, the blocked tasks, the time of
-// its next start). A replay does not use the rules in outcome.go, so the rules may change between
+// its next start). A replay does not use the rules in afterattempt.go, so the rules may change between
 // versions without changing the past.
 //
 // Completed tasks are recognised by their content key: after an edit of the plan, only the changed

@@ -8,10 +8,6 @@ import (
 	"wavex/internal/event"
 )
 
-// MaxStreak is the maximum of a limit of consecutive evaluations: the CLI itself overrides a hook
-// that has held a turn eight times (claude 2.1.330; CLAUDE_CODE_STOP_HOOK_BLOCK_CAP changes that).
-const MaxStreak = 8
-
 // StopDecision is the answer to a Stop hook.
 type StopDecision struct {
 	Block     bool

@@ -62,3 +62,7 @@ func ResetStreak(in Input, r Run) {
 		_ = safefile.Remove(streakPath(r.Loop, in.Session)) // a leftover count restarts with the next turn
 	}
 }
+
+// MaxStreak is the maximum of a limit of consecutive evaluations: the CLI itself overrides a hook
+// that has held a turn eight times (claude 2.1.330; CLAUDE_CODE_STOP_HOOK_BLOCK_CAP changes that).
+const MaxStreak = 8

@@ -21,10 +21,10 @@ var once = []struct {
 		"internal/request/state.go": "the calls that make a plan, before there is a run",
 	}},
 	{"the keys of paid work", `"/?(precheck|criteria|review|%s/counsel)-%`, map[string]string{
-		"scheduler/job.go":                "the keys",
-		"internal/review/precheck.go":     "the folder of the calls",
-		"internal/review/review.go":       "the folder of the calls",
-		"internal/review/verification.go": "the folder of the calls",
+		"scheduler/job.go":            "the keys",
+		"internal/review/precheck.go": "the folder of the calls",
+		"internal/review/review.go":   "the folder of the calls",
+		"internal/review/criteria.go": "the folder of the calls",
 	}},
 	{"the ends of work that an earlier session left open", `lostResult\(|interruptedEarlier\b`, map[string]string{
 		"scheduler/unfinished.go": "all of them",
@@ -38,11 +38,11 @@ var once = []struct {
 		"internal/report/reporttest/fakerun.go": "of a run in tests",
 	}},
 	{"the stop after an outcome", `NewStop\((event\.)?RunLimited`, map[string]string{
-		"scheduler/outcome.go":  "all outcomes",
-		"scheduler/throttle.go": "a usage limit, whose reset is known",
+		"scheduler/afterattempt.go": "all outcomes",
+		"scheduler/throttle.go":     "a usage limit, whose reset is known",
 	}},
 	{"the tasks that a failed one blocks", `\.Descendants\(`, map[string]string{
-		"scheduler/outcome.go":         "they are blocked",
+		"scheduler/afterattempt.go":    "they are blocked",
 		"cmd/rollback.go":              "their work is undone",
 		"internal/run/guardedfiles.go": "they never run beside it",
 	}},

@@ -11,7 +11,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -146,7 +145,7 @@ func (s *WebhookSender) deliver(ctx context.Context, c *retryablehttp.Client, h 
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	body, err := h.body(m)
+	body, err := m.body(h.Slack)
 	if err != nil {
 		return err
 	}
@@ -184,14 +183,4 @@ func SignWebhook(secret string, body []byte) string {
 	h := hmac.New(sha256.New, []byte(secret))
 	_, _ = h.Write(body) // never fails
 	return "sha256=" + hex.EncodeToString(h.Sum(nil))
-}
-
-// slackEscapes keeps Slack from reading mentions and links into the texts of plans and agents.
-var slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-
-func (h Webhook) body(m WebhookMessage) ([]byte, error) {
-	if h.Slack {
-		return json.Marshal(map[string]string{"text": slackEscapes.Replace(m.Text())})
-	}
-	return json.Marshal(m)
 }

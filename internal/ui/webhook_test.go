@@ -90,8 +90,8 @@ func TestSlack(t *testing.T) {
 		t.Errorf("%q", m["text"])
 	}
 	// The texts of a plan and of agents mention no channel, and make no links.
-	body, err := h.body(WebhookMessage{Event: "run_ended", Status: "failed", Plan: "a<b",
-		Reason: "<!channel> <http://x|y> &lt;"})
+	body, err := WebhookMessage{Event: "run_ended", Status: "failed", Plan: "a<b",
+		Reason: "<!channel> <http://x|y> &lt;"}.body(true)
 	testrepo.Must(t, err)
 	if err := json.Unmarshal(body, &m); err != nil ||
 		!strings.HasSuffix(m["text"], "\n&lt;!channel&gt; &lt;http://x|y&gt; &amp;lt;") {

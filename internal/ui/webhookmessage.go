@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,4 +98,15 @@ func (m WebhookMessage) Text() string {
 		}
 	}
 	return b.String()
+}
+
+// slackEscapes keeps Slack from reading mentions and links into the texts of plans and agents.
+var slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// body returns the JSON of a request, in the form of Slack or our own.
+func (m WebhookMessage) body(slack bool) ([]byte, error) {
+	if slack {
+		return json.Marshal(map[string]string{"text": slackEscapes.Replace(m.Text())})
+	}
+	return json.Marshal(m)
 }
