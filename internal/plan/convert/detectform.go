@@ -82,9 +82,9 @@ type detection struct {
 }
 
 // detectForm returns the foreign form of a JSON or YAML file; "" for a native plan and for an unknown form. A file with
-// a field that only wavex has is never foreign, whatever else it has.
-func detectForm(s source.Tokens) Form {
-	d := detection{Tokens: s}
+// a field that only wavex has is never foreign, whatever else it has. marked is the form whose marks it bears.
+func detectForm(s source.Tokens, marked Form) Form {
+	d := detection{Tokens: s, form: marked}
 	d.ofPlan, d.ofTask = ownFields()
 	if s.Next().Kind == source.KindObject {
 		d.fields(d.planField)
@@ -118,8 +118,6 @@ func (d *detection) planField(name string, value source.Token) {
 		form = FormPhaseDoc
 	case "userStories", "user_stories", "stories":
 		form = FormStories
-	case "steps", "completedSteps", "remainingSteps", "criteriaStatus":
-		form = FormSteps
 	}
 	d.form = cmp.Or(d.form, form)
 	switch name {

@@ -110,17 +110,33 @@ func detect(name, src string, opts plan.Options) planFile {
 		if s.Failure != nil || len(src) > maxImport {
 			return o
 		}
-		probe := *s
-		if form := detectForm(&probe); form != "" {
-			o.tree(form, s)
-		}
+		o.data(func() source.Tokens {
+			unread := *s
+			return &unread
+		})
 		return o
 	}
 	o.form, o.tokens = FormJSON, source.NewJSON(src)
-	if form := detectForm(source.NewJSON(src)); form != "" {
-		o.tree(form, source.NewJSON(src))
-	}
+	o.data(func() source.Tokens { return source.NewJSON(src) })
 	return o
+}
+
+// data refuses the pipeline of another runner, and imports the plan of another tool, in JSON or YAML. unread returns a
+// source at its start.
+func (o *planFile) data(unread func() source.Tokens) {
+	name, at := "", source.Location(0)
+	if len(o.src) <= maxImport {
+		name, at = markedName(unread())
+	}
+	if name != "" && name != string(FormSteps) {
+		o.tokens = &source.Tree{Position: unread().Pos, Failure: &source.Problem{At: at, Code: plan.CodeSyntax,
+			Message: "this is " + name + ", which wavex does not run; " +
+				`make a plan whose tasks name its commands as "command" or "verify"`}}
+		return
+	}
+	if form := detectForm(unread(), Form(name)); form != "" {
+		o.tree(form, unread())
+	}
 }
 
 // tree imports a plan whose format is JSON or YAML.

@@ -189,8 +189,8 @@ func TestNoWordOfAListIsLost(t *testing.T) {
 		d.check(t, "p.json", FormStories)
 
 		d = &document{words: map[string][2]int{}}
-		d.object(t, "document", `"steps": ["@", "x", "y", {"title": "z", "name": "@", "description": "@", "why": "@"}]`, "}",
-			`"spec": "@"`, `"task": "@"`, `"criteria": ["@", "g.md contains \"k\" @"]`, `"criteriaStatus": {"@": true}`,
+		d.object(t, "document", `"steps": ["@", "x", "y", {"title": "z", "name": "@", "description": "@", "why": "@"}]`,
+			`,"spec": "@"}`, `"task": "@"`, `"criteria": ["@", "g.md contains \"k\" @"]`, `"criteriaStatus": {"@": true}`,
 			`"completedSteps": ["x"]`, `"remainingSteps": ["y", "`+strings.Repeat("long ", 70)+`@"]`, `"status": "@"`)
 		d.check(t, "p.json", FormSteps)
 	})
