@@ -75,16 +75,17 @@ func ownFields() (ofPlan, ofTask map[string]bool) {
 type detection struct {
 	source.Tokens
 	ofPlan, ofTask map[string]bool
-	own            bool // it has a field that only wavex has
-	form           Form // by the fields of the file
-	taskForm       Form // by the fields of its tasks
-	likely         bool // a task has a field that few other tools have
+	own            bool            // it has a field that only wavex has
+	form           Form            // by the fields of the file
+	taskForm       Form            // by the fields of its tasks
+	likely         bool            // a task has a field that few other tools have
+	marks          map[string]bool // fields of the file; of tasks with a dot before the name
 }
 
 // detectForm returns the foreign form of a JSON or YAML file; "" for a native plan and for an unknown form. A file with
 // a field that only wavex has is never foreign, whatever else it has. marked is the form whose marks it bears.
 func detectForm(s source.Tokens, marked Form) Form {
-	d := detection{Tokens: s, form: marked}
+	d := detection{Tokens: s, form: marked, marks: map[string]bool{}}
 	d.ofPlan, d.ofTask = ownFields()
 	if s.Next().Kind == source.KindObject {
 		d.fields(d.planField)
@@ -96,6 +97,10 @@ func detectForm(s source.Tokens, marked Form) Form {
 		return d.form
 	case d.likely:
 		return ""
+	case d.taskForm != FormStories && isTaskMaster(d.marks):
+		return FormTaskMaster
+	case d.taskForm == "" && isBeads(d.marks, s):
+		return FormBeads
 	}
 	return d.taskForm
 }
@@ -126,6 +131,7 @@ func (d *detection) planField(name string, value source.Token) {
 	default:
 		d.own = d.own || d.ofPlan[name]
 	}
+	d.mark("", name)
 	switch name {
 	case "tasks", "userStories", "user_stories", "stories":
 		d.list(value, d.taskField)
@@ -141,6 +147,10 @@ func (d *detection) planField(name string, value source.Token) {
 			d.list(value, d.taskField)
 		})
 	default:
+		if value.Kind == source.KindObject && !d.ofPlan[name] {
+			d.fields(d.tagField)
+			return
+		}
 		d.Skip(value)
 	}
 }
@@ -165,6 +175,10 @@ func (d *detection) list(list source.Token, read func(name string, value source.
 
 func (d *detection) taskField(name string, value source.Token) {
 	d.own = d.own || d.ofTask[name]
+	d.mark(".", name)
+	if name == "id" && value.Kind == source.KindNumber {
+		d.mark(".", "number")
+	}
 	switch name {
 	case "blockedBy", "addBlockedBy", "criteria", "verify":
 		d.likely = true
@@ -174,6 +188,42 @@ func (d *detection) taskField(name string, value source.Token) {
 		d.taskForm = cmp.Or(d.taskForm, FormPhaseDoc)
 	}
 	d.Skip(value)
+}
+
+// mark notes a field of the file, or one of a task if before is a dot.
+func (d *detection) mark(before, name string) {
+	if len(d.marks) < 1000 { // a hostile file has more
+		d.marks[before+name] = true
+	}
+}
+
+// tagField reads a field of an object that may be a tag of Task Master.
+func (d *detection) tagField(name string, value source.Token) {
+	if name == "tasks" && value.Kind == source.KindArray {
+		d.mark(".", "tagged")
+		form := d.taskForm
+		d.list(value, d.taskField)
+		d.taskForm = form // that of other tools is not within a tag
+		return
+	}
+	d.mark("tag.", name)
+	d.Skip(value)
+}
+
+// isTaskMaster reports whether the fields of a file and of its tasks are those of Task Master, and no other tool's.
+func isTaskMaster(has map[string]bool) bool {
+	if has[".action"] || has[".wave"] || has[".files"] || has["waves"] || has[".tagged"] == has["tasks"] {
+		return false
+	}
+	strong := has[".testStrategy"] || has[".subtasks"] || has[".number"]
+	weak := has[".testStrategy"] || has[".subtasks"] || has[".details"] || has[".dependencies"] || has[".priority"]
+	return has[".status"] && strong && weak || has[".tagged"] && has["tag.metadata"]
+}
+
+// isBeads reports whether the first object of a file, which s has read, is an issue of beads.
+func isBeads(has map[string]bool, s source.Tokens) bool {
+	lines, ok := s.(*source.JSON)
+	return has["id"] && has["title"] && has["status"] && !has["tasks"] && ok && (has["issue_type"] || lines.More())
 }
 
 // stepField reads a field of a step, which has a text and no more that a plan could use.

@@ -30,6 +30,20 @@ func FuzzImportLists(f *testing.F) {
 	fuzzImport(f, "p", FormStories, FormSteps)
 }
 
+func FuzzImportTaskMaster(f *testing.F) {
+	f.Add(`{"x":{"tasks":[{"id":1,"title":"x","status":"Done"},{"id":"2","status":"a","dependencies":["1.1","01",2],` +
+		`"testStrategy":"Run ` + "`go test`" + `","subtasks":["a",{"id":1,"subtasks":[{}],"details":null}]}],"metadata":{}}}`)
+	f.Add(`{"tasks":[{"id":1,"status":"","subtasks":{}},3],"metadata":{"projectName":"x","y":1}}`)
+	fuzzImport(f, "p", FormTaskMaster)
+}
+
+func FuzzImportBeads(f *testing.F) {
+	f.Add(`{"id":"a","title":"x","status":"open","dependencies":["b",{"depends_on_id":"b"},` +
+		`{"type":"?"}]}` + "\r\n\n" + `{"id":"b","status":"closed"} {"id":"a"} 1`)
+	f.Add(`{"id":"a","title":"x","status":"open","acceptance_criteria":"y","design":null},` + "\n{")
+	fuzzImport(f, "p.jsonl", FormBeads)
+}
+
 func fuzzImport(f *testing.F, name string, forms ...Form) {
 	for _, s := range samples() {
 		for _, form := range forms {
@@ -122,6 +136,16 @@ func TestHostileImports(t *testing.T) {
 		"chain":       {"p.json", `{"phase":1,"tasks":[` + chain(20_000) + `]}`, ""},
 		"high wave": {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","wave":999999999999999999999}]}`,
 			plan.CodeBadNumber},
+		"subtasks": {"p.json", `{"tasks":[{"id":1,"title":"x","status":"a","subtasks":[` +
+			strings.Repeat(`{"id":1,"title":"x"},`, 100_000) + `1]}]}`, ""},
+		"deep subtasks": {"p.json", `{"tasks":[{"id":1,"status":"a","subtasks":` + strings.Repeat(`[{"subtasks":`, mega/16),
+			plan.CodeTooDeep},
+		"strategy": {"p.json", `{"tasks":[{"id":1,"title":"x","status":"a","testStrategy":"` +
+			strings.Repeat("run `go x` ", 20_000) + `"}]}`, ""},
+		"tags":   {"p.json", "{" + strings.TrimSuffix(tags(20_000), ",") + "}", plan.CodeConflict},
+		"issues": {"p.jsonl", strings.Repeat(`{"id":"a","title":"x","status":"open"}`+"\n", 20_000), plan.CodeDuplicateID},
+		"links": {"p.jsonl", `{"id":"a","title":"x","status":"open","issue_type":"x","dependencies":[` +
+			strings.Repeat(`{"depends_on_id":"b","type":"blocks"},`, 100_000) + `"a b"]}`, ""},
 		"nul":    {"p.json", "{\"phase\":1,\"tasks\":[{\"id\":1,\"title\":\"x\\u0000\"}]}", plan.CodeEncoding},
 		"utf-16": {"p.md", "\xff\xfe#\x00", plan.CodeEncoding},
 		"yaml":   {"p.yaml", "phase: 1\ntasks: " + deep, plan.CodeTooDeep},
@@ -145,6 +169,14 @@ func many(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, `,"f%d":1`, i)
+	}
+	return b.String()
+}
+
+func tags(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"%s%d":{"tasks":[{"id":1,"title":"x","status":"a"}],"metadata":1},`, strings.Repeat("x", 100), i)
 	}
 	return b.String()
 }

@@ -30,6 +30,9 @@ const (
 	FormStories  Form = "prd.json"
 	FormSteps    Form = "state.json"
 	formUnknown  Form = "markdown"
+
+	FormTaskMaster Form = "Task Master tasks.json"
+	FormBeads      Form = "beads JSONL"
 )
 
 // maxImport bounds, in bytes, an imported file, because it is held as a tree.
@@ -144,6 +147,9 @@ func (o *planFile) tree(form Form, s source.Tokens) {
 	size := source.MaxNodes
 	first := s.Next()
 	root := source.ReadTree(s, first, &size)
+	if form == FormBeads {
+		root = readLines(s, root, &size)
+	}
 	if root != nil {
 		s.Finish()
 	}
@@ -166,6 +172,10 @@ func (o *planFile) tree(form Form, s source.Tokens) {
 		f.readStories(root)
 	case FormSteps:
 		f.readSteps(root)
+	case FormTaskMaster:
+		f.readTaskMaster(root)
+	case FormBeads:
+		f.readBeads(root)
 	}
 	o.tokens = &source.Tree{Root: f.tree(), Position: s.Pos}
 }

@@ -4,6 +4,7 @@ package convert
 // waves, waves that contain their tasks, and waves that contain ids of a separate list of tasks.
 
 import (
+	"slices"
 	"strings"
 
 	"wavex/internal/plan"
@@ -101,6 +102,25 @@ func (f *importedPlan) scalar(v *source.Node) phrase {
 	}
 	f.WrongType(source.Token{Kind: v.Kind, At: v.At}, "a string")
 	return phrase{}
+}
+
+// field returns a text field of an object; it is empty if there is none.
+func (f *importedPlan) field(e *source.Node, name string) phrase {
+	if v := e.Get(name); v != nil {
+		return f.scalar(v)
+	}
+	return phrase{at: e.At}
+}
+
+// without returns an object without some of its fields.
+func without(e *source.Node, names ...string) *source.Node {
+	rest := &source.Node{Kind: e.Kind, Text: e.Text, At: e.At}
+	e.Each(func(name, v *source.Node) {
+		if !slices.Contains(names, name.Text) {
+			rest.Items = append(rest.Items, name, v)
+		}
+	})
+	return rest
 }
 
 // inlineText returns any value on one line.

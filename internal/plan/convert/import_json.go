@@ -94,9 +94,7 @@ func (f *importedPlan) readSteps(root *source.Node) {
 		case "steps", "remainingSteps":
 		case "completedSteps":
 			if len(completed) > 0 {
-				const most = 5
-				f.notCarried(v.At, fmt.Sprintf("what is done already, %d of the steps (%s),", len(completed),
-					strings.Join(completed[:min(len(completed), most)], ", ")))
+				f.notCarried(v.At, fmt.Sprintf("what is done already, %d of the steps (%s),", len(completed), someOf(completed)))
 			}
 		default:
 			f.warnUnused(name, v)

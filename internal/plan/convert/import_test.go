@@ -279,6 +279,11 @@ func TestImportDiagnostics(t *testing.T) {
 			"5:1 syntax: from line 7 on"},
 		{"comment around tasks", "p.md", block(`id="1"`, "") + " <!-- words\n" + block(`id="2"`, ""),
 			"5:1 syntax: from line 6 on"},
+		{"tags", "p.json", `{"b":{"tasks":[{"id":1,"status":"x","details":"x"}]},"c":{"tasks":[{"id":1}]}}`,
+			`1:6 conflict: under the tags "b", "c"; keep the tag`},
+		{"all done", "p.json", `{"tasks":[{"id":1,"title":"x","status":"done","details":"x"}]}`,
+			"1:1 empty-plan: no task is open"},
+		{"broken line", "p.jsonl", `{"id":"a","title":"x","status":"open"}` + "\n" + `{"id":}`, "2:7 syntax"},
 		{"alone", "p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","parallel":false},{"id":2,"title":"y"}]}`,
 			"1:52 not-carried: is not to run beside others"},
 		{"alone, in markdown", "p.md", block(`id="1" parallel="false"`, "") + block(`id="2"`, ""),
@@ -361,6 +366,38 @@ func TestStepsLeft(t *testing.T) {
 	}
 }
 
+func TestTasksThatDoNotRun(t *testing.T) {
+	t.Parallel()
+	p, ds := parse("p.json", []byte(`{"tasks":[{"id":1,"title":"a","status":"cancelled"},
+		{"id":2,"title":"b","status":"done"},
+		{"id":3,"title":"c","status":"pending","subtasks":[{"id":1,"title":"s","status":"done","details":"by hand"}]},
+		{"id":4,"title":"d","status":"review","dependencies":["1",2,"3.1"],
+		"testStrategy":"Run `+"`npm start`, `make x` (as `make y`), then `make z`; `npm run bad` fails"+`"}]}`), plan.Options{})
+	if p == nil {
+		t.Fatal(ds)
+	}
+	said := strings.Join(plan.Lines(ds), "\n")
+	for _, part := range []string{`2 of 4 tasks do not run: "1" (cancelled), "2" (done)`,
+		`task "4" waits for "1", which is cancelled`} {
+		if !strings.Contains(said, part) {
+			t.Errorf("%q is not in\n%s", part, said)
+		}
+	}
+	if strings.Contains(said, `waits for "2"`) || len(p.Tasks) != 2 || p.Graph.Edges() != 1 {
+		t.Errorf("%d tasks, %d edges\n%s", len(p.Tasks), p.Graph.Edges(), said)
+	}
+	if d := p.Tasks[0].Description; d != "Steps:\n- [x] 1 s\n  by hand" {
+		t.Errorf("%q", d)
+	}
+	var runs []string
+	for _, c := range p.Tasks[1].Verify {
+		runs = append(runs, c.Run)
+	}
+	if !slices.Equal(runs, []string{"make x"}) {
+		t.Errorf("%q", runs)
+	}
+}
+
 func TestLenient(t *testing.T) {
 	t.Parallel()
 	text := []byte("---\ntask_count: 3\n---\n<task id=\"1\">\n<action>x</action>\n</task>\n")
@@ -396,6 +433,8 @@ func TestNativePlansAreNotImported(t *testing.T) {
 		`{"version":1,"tasks":[{"title":"x"}]}`:                                 FormJSON,
 		`{"defaults":{},"tasks":[{"title":"x"}]}`:                               FormJSON,
 		`{"mustNot":["x"],"userStories":[]}`:                                    FormJSON,
+		`{"id":1,"title":"x","status":"open","phases":[]}`:                      FormJSON,
+		`{"x":{"tasks":[{"id":1,"title":"x"}]}}`:                                FormJSON,
 		"":                                                                      FormJSON, "[]": FormJSON, "x": FormYAML,
 	} {
 		if _, form, _ := Import("plan", []byte(text), plan.Options{}); form != want && (text != "" || form != FormYAML) {

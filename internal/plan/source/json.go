@@ -148,6 +148,9 @@ func (s *JSON) Raw(t Token) json.RawMessage {
 	return json.RawMessage(s.src[t.At:s.end])
 }
 
+// More reports whether a value follows the one that was read, as in a file with one on each line.
+func (s *JSON) More() bool { return s.failure == nil && s.nextOffset() < len(s.src) }
+
 // Finish reports any text after the plan.
 func (s *JSON) Finish() {
 	if s.failure != nil {
