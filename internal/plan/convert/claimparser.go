@@ -28,6 +28,7 @@ type taskFile struct {
 // the order of the plan and by basename, and those of the whole plan by basename, with the key nil.
 type claimParser struct {
 	exists, contains, denies, commanded, success, blanks *regexp.Regexp
+	counts, endless, refuses, searches                   *regexp.Regexp
 	described                                            map[string]bool // words that only describe a quoted text
 	own                                                  map[*importedTask][]string
 	byBase                                               map[*importedTask]map[string][]string
@@ -44,7 +45,14 @@ func newClaimParser(f *importedPlan) *claimParser {
 			`missing|zero|fewer|less than|other than|instead|rather than|unlike|except)\b|n't\b|(?:^|\s)0(?:\s|$)`),
 		blanks: regexp.MustCompile("\"[^\"\r\n]*\"|'[^'\r\n]*'|`[^`\r\n]*`|\\s+"),
 		commanded: regexp.MustCompile(
-			"(?is)^(run|running|execute|command)?:?\\s*`([^`\\n]+)`\\s*(?:(?:→|->|=>|-|–|—|:|,)\\s*)?(" + passed + ")?\\.?$"),
+			"(?is)^(run|running|execute|command)?([^`]{0,80}:\\**)?\\s*`([^`\\n]+)`\\s*(?:(?:→|->|=>|-|–|—|:|,)\\s*)?" +
+				"(" + passed + ")?\\.?((?:\\s+(?:--|–|—)\\s|\\s+\\().*)?$"),
+		// Commands that end well when the words after them say the contrary, and those that do not end or change more.
+		counts:  regexp.MustCompile(`(?is)\b(?:grep|rg|wc)\b.*\breturns? (?:0|zero)\b`),
+		endless: regexp.MustCompile(`^(?:\S+\s+){1,2}?(?:start|serve|dev|watch|preview|up|push|deploy|publish)(?:\s|$)`),
+		refuses: regexp.MustCompile(`(?i)\b(?:fail\w*|non-?zero|exits? (?:with )?(?:code )?[1-9]|expect\w*|should|start|` +
+			`launch|open|manual\w*|before|after|output|if|not)\b`),
+		searches:  regexp.MustCompile(`\b(?:grep|rg|test|wc|find|diff)\b`),
 		success:   regexp.MustCompile(`(?is)^(.+?)\s+(?:(?:→|->|=>)\s*)?` + passed + `\.?$`),
 		described: map[string]bool{},
 		own:       map[*importedTask][]string{},
@@ -108,7 +116,10 @@ func (f *importedPlan) convertClaim(c *claimParser, t *importedTask, claim claim
 		f.addManualCheck(t, phrase{text, at})
 		return
 	}
-	if run, ok := c.command(text, claim.kind); ok {
+	if run, more, ok := c.command(text, claim.kind); ok {
+		if more {
+			t.section("Check", text)
+		}
 		t.checks = append(t.checks, source.Object(at).Set("run", source.Text(run, at)))
 		return
 	}
@@ -163,10 +174,12 @@ func (f *importedPlan) addManualCheck(t *importedTask, w phrase) {
 func (f *importedPlan) condition(c *claimParser, w phrase) *source.Node {
 	text := c.oneLine(w.text)
 	n := source.Object(w.at).Set("text", source.Text(text, w.at))
-	if len(text) > maxClaim {
+	if strings.HasPrefix(text, mustLook) {
+		return w.observation()
+	} else if len(text) > maxClaim {
 		return n
 	}
-	if run, ok := c.command(text, ""); ok {
+	if run, _, ok := c.command(text, ""); ok {
 		return n.Set("check", source.Object(w.at).Set("run", source.Text(run, w.at)))
 	}
 	if checks, whole := c.files(nil, text, "", w.at); whole && len(checks) == 1 {
@@ -299,27 +312,34 @@ func (c *claimParser) subject(t *importedTask, s string) (string, bool) {
 }
 
 // command returns the command in the words: one in backticks, or words that begin with a common
-// program and continue without prose.
-func (c *claimParser) command(text, kind string) (string, bool) {
+// program and continue without prose. more reports whether the words say more than that it passes.
+func (c *claimParser) command(text, kind string) (run string, more, ok bool) {
+	if c.counts.MatchString(text) {
+		return "", false, false
+	}
 	if m := c.commanded.FindStringSubmatch(text); m != nil {
-		if m[1] != "" || m[3] != "" || startsWithProgram(m[2]) {
-			return strings.TrimSpace(m[2]), true
+		run, label, prose := strings.TrimSpace(m[3]), strings.Trim(m[2], ": "), strings.TrimSpace(m[5])
+		more = label != "" || prose != ""
+		ok = startsWithProgram(run) || label == "" && (m[1] != "" || m[4] != "")
+		if more {
+			ok = ok && !c.refuses.MatchString(label+" "+prose) &&
+				!(c.searches.MatchString(run) && (c.denies.MatchString(prose) || strings.Contains(prose, "empty")))
 		}
-		return "", false
+		return run, more, ok && !c.endless.MatchString(run)
 	}
 	if kind == "content" || kind == "file" {
-		return "", false
+		return "", false, false
 	}
 	if m := c.success.FindStringSubmatch(text); m != nil {
 		text = m[1]
 	}
 	if !startsWithProgram(text) {
-		return "", false
+		return "", false, false
 	}
 	words := strings.Fields(text)
 	for i, word := range words[1:] {
 		if isOutcome(words, i+1) {
-			return "", false
+			return "", false, false
 		}
 		switch strings.ToLower(strings.Trim(word, ",.;")) {
 		case "is", "are", "shows", "show", "should", "must", "outputs", "output", "returns", "prints", "produces", "displays",
@@ -327,10 +347,10 @@ func (c *claimParser) command(text, kind string) (string, bool) {
 			"includes", "has", "have", "no", "not", "the", "and", "or", "a", "an", "with", "when", "without", "for", "to", "of",
 			"that", "gives", "reports",
 			"succeeds", "fails", "exits", "→", "->", "=>", "verify", "check", "then", "cleanly", "successfully":
-			return "", false
+			return "", false, false
 		}
 	}
-	return text, true
+	return text, false, true
 }
 
 // isOutcome reports whether a word of a text, which begins with a program, tells how the command ends. It may be
@@ -361,7 +381,8 @@ func startsWithProgram(text string) bool {
 	case "npm", "npx", "pnpm", "yarn", "bun", "deno", "node", "tsc", "eslint", "jest", "vitest", "go", "cargo", "python",
 		"python3", "pytest", "ruff", "mypy",
 		"make", "cmake", "mvn", "gradle", "dotnet", "git", "grep", "egrep", "rg", "bash", "sh", "test", "curl", "docker",
-		"terraform", "kubectl", "ls", "cat", "jq":
+		"terraform", "kubectl", "ls", "cat", "jq", "uv", "uvx", "poetry", "php", "composer", "ruby", "bundle", "swift",
+		"flutter", "dart", "xcodebuild", "diff":
 		return len(fields) > 1 || word == "make" || word == "pytest" || word == "tsc" || word == "jest" || word == "vitest"
 	default:
 		return strings.HasPrefix(word, "./") && len(word) > 2

@@ -16,7 +16,7 @@ import (
 )
 
 // readForms lists the forms that testdata/forms holds plans of, and that are read as their authors mean them.
-var readForms = []string{"beads", "github", "taskmaster"}
+var readForms = []string{"beads", "github", "gsd", "taskmaster"}
 
 // expected is a person's reading of a plan, written before the code. testdata/forms/README.md describes the fields.
 type expected struct {
@@ -185,9 +185,15 @@ func (want expected) compare(t *testing.T, p *plan.Plan) {
 	of := map[string]int{} // index of the plan's task by key
 	taken := map[int]bool{}
 	open := 0
-	for _, w := range want.Tasks {
+	for i, w := range want.Tasks {
 		if w.Done {
 			continue
+		}
+		for _, look := range want.Tasks[i+1:] { // its command is a check of the task before it
+			if !look.Gate {
+				break
+			}
+			w.MayChecks = append(w.MayChecks, look.MayChecks...)
 		}
 		if w.Gate {
 			want.compareGate(t, p, w)

@@ -1,8 +1,8 @@
 package convert
 
-// This file reads phase plans in markdown: front matter, must-haves, headings of waves, and <task>
-// blocks. The blocks only look like XML: their text holds bare <, tags, fences and headings. So the
-// reader cuts them out line by line and does not parse an action.
+// This file reads phase plans in markdown, also those of get-shit-done: front matter, must-haves, headings of waves,
+// sections between tags, and <task> blocks. The blocks only look like XML: their text holds bare <, tags, fences and
+// headings. So the reader cuts them out line by line and does not parse an action.
 
 import (
 	"cmp"
@@ -22,8 +22,14 @@ type phaseReader struct {
 	lines     []markdownLine
 	wave      *regexp.Regexp
 	mode      *regexp.Regexp
+	counted   *regexp.Regexp // the number before a name
+	sections  *regexp.Regexp // the tag of a section of a task
+	proof     *regexp.Regexp // the part of a task in markdown that says how to check it
 	taskStart *regexp.Regexp
-	current   int // wave of the heading above
+	prefix    string // of the ids of tasks without one
+	ends      []int  // by line, the index of the end of the section that it begins; 0 if there is none
+	plan      string // number of the plan in its phase
+	current   int    // wave of the heading above
 	headings  []phrase
 }
 
@@ -31,8 +37,15 @@ func (f *importedPlan) readPhase(src string) {
 	r := &phaseReader{importedPlan: f, src: src,
 		mode:      regexp.MustCompile(`(?i)^(parallel|sequential)\b\s*(?:[-–—:,]\s*|$)`),
 		wave:      regexp.MustCompile(`(?i)^wave\s+(\d{1,9})\b\s*(.*)$`),
-		taskStart: regexp.MustCompile(`^<([A-Za-z_][\w-]*)((?:\s[^<>]*)?)>`)}
+		counted:   regexp.MustCompile(`(?i)^task [\d.]+[a-z]?\s*[:.–—-]\s*`),
+		sections:  regexp.MustCompile(`(?m)^\s*<(?:files|action|description|name|verify|checks|done)\b`),
+		proof:     regexp.MustCompile(`(?ims)^#+ +(?:verif\w*|acceptance criteria|checks)\b[^\n]*\n(.*?)(?:^#+ |\z)`),
+		taskStart: regexp.MustCompile(`^<([A-Za-z_][\w-]*)((?:\s[^<>]*)?)>`), prefix: "T-"}
+	for strings.Contains(src, `"`+r.prefix) {
+		r.prefix = "T" + r.prefix
+	}
 	r.lines = slices.Collect(markdownLines(src))
+	r.findSections()
 	i := r.frontMatter()
 	for i < len(r.lines) {
 		l := r.lines[i]
@@ -42,19 +55,45 @@ func (f *importedPlan) readPhase(src string) {
 			i = r.task(i)
 		case level > 0:
 			i = r.section(i, level, text)
+		case r.ends[i] > 0:
+			i = r.section(i, 0, strings.Trim(l.text, "<> \t"))
 		case l.code:
 			i = r.codeBlock(i)
 		default:
-			if s := strings.TrimSpace(l.text); s != "" && s != "---" {
+			if s := strings.TrimSpace(l.text); s != "" && s != "---" && !isTasks(s) {
 				f.notCarried(l.at, "the text "+source.Quote(s))
 			}
 			i++
 		}
 	}
+	r.completeTasks()
+	f.title.text = strings.TrimSpace(f.title.text + r.plan)
 	f.namePhase()
 	for _, h := range r.headings { // of the first level
 		if !strings.Contains(strings.ToLower(f.name.text), strings.ToLower(strings.TrimSpace(h.text))) {
 			f.notCarried(h.at, "the heading "+source.Quote(h.text))
+		}
+	}
+}
+
+// findSections finds the end of each section, below a heading or between tags. A section has no task in it.
+func (r *phaseReader) findSections() {
+	closed := map[string]int{} // lines of the next end tags
+	next := len(r.lines)       // line that ends a section below a heading
+	r.ends = make([]int, len(r.lines))
+	for i, l := range slices.Backward(r.lines) {
+		s := strings.TrimSpace(l.text)
+		level, _ := l.heading()
+		switch name := strings.Trim(s, "</> \t"); {
+		case level > 0:
+			r.ends[i], next = next, i
+		case !l.code && (taskTag(l.text) > 0 || isTasks(l.text)):
+			clear(closed)
+			next = i
+		case !l.code && s == "</"+name+">":
+			closed[name] = i
+		case !l.code && s == "<"+name+">" && closed[name] > 0:
+			r.ends[i], next = closed[name], i
 		}
 	}
 }
@@ -121,31 +160,50 @@ func PhaseNumber(p *plan.Plan) string {
 	return ""
 }
 
+// phaseFields are the fields that phaseField knows.
+const phaseFields = " phase title name goal objective description estimated_tokens estimatedTokens context_budget " +
+	"contextBudget wave_count waveCount task_count taskCount links key_links keyLinks "
+
 // frontMatter reads the lines between --- at the top, and returns the index of the next line.
 func (r *phaseReader) frontMatter() int {
 	if len(r.lines) == 0 || strings.TrimSpace(r.lines[0].text) != "---" {
 		return 0
 	}
 	above := source.Text("", 0) // the field that the lines below it belong to
+	var unused []string         // fields, from the line with the index first on
+	first := 0
 	for i := 1; i < len(r.lines); i++ {
 		l := r.lines[i]
 		if strings.TrimSpace(l.text) == "---" {
+			if unused != nil {
+				r.linesNotCarried(first, i, "the front matter's "+strings.Join(unused, ", "))
+			}
 			return i + 1
 		}
 		name, value, ok := strings.Cut(l.text, ":")
-		if !ok || strings.TrimSpace(name) != name || name == "" || name[0] == '-' {
+		if !ok || strings.TrimSpace(name) != name || name == "" || strings.ContainsAny(name[:1], "-#") {
 			if s := strings.TrimSpace(l.text); s != "" && s[0] != '#' && !r.carryLimit(above,
 				source.Text(strings.TrimSpace(strings.TrimPrefix(s, "-")), l.at)) {
 				r.notCarried(l.at, "the line "+source.Quote(s)+" of the front matter")
 			}
 			continue
 		}
-		if limitOf(name) == checks {
-			if v, last := r.yamlValue(i); v != nil {
+		kind := limitOf(name)
+		known := kind != limitsNothing || strings.Contains(phaseFields, " "+name+" ")
+		if v, last := r.yamlValue(i); v != nil && (kind == checks || !known) {
+			switch {
+			case kind == checks:
 				r.warnUnused(source.Text(name, l.at), v)
-				i = last
-				continue
+			case name == "depends_on" && len(v.Items) > 0:
+				r.Warn(l.at, plan.CodeNotCarried, "the plan comes after %s, which this file does not have; run it after those",
+					r.inlineList(v))
+			case name == "plan" && v.Kind != source.KindObject && v.Kind != source.KindArray:
+				r.plan = " (plan " + r.inlineText(v) + ")"
+			case says(v) || v.Text == "true":
+				unused, first = append(unused, name), cmp.Or(first, i)
 			}
+			i = last
+			continue
 		}
 		if c := strings.Index(value, " #"); c >= 0 {
 			value = value[:c]
@@ -186,16 +244,12 @@ func (r *phaseReader) yamlValue(i int) (v *source.Node, last int) {
 	return root.Items[1], last
 }
 
-// section reads the text below a heading, and returns the index of the first line after it.
+// section reads the text below a heading or between tags, and returns the index of the first line after it.
 func (r *phaseReader) section(i, level int, text string) int {
 	head := r.lines[i]
-	end := i + 1
-	for end < len(r.lines) {
-		l := r.lines[end]
-		if n, _ := l.heading(); n > 0 || !l.code && taskTag(l.text) > 0 {
-			break
-		}
-		end++
+	end, after := r.ends[i], r.ends[i]
+	if level == 0 {
+		after++ // the end tag
 	}
 	low := strings.ToLower(strings.NewReplacer("-", " ", "_", " ").Replace(text))
 	body := dedent(strings.TrimSuffix(strings.TrimSpace(r.src[head.end:r.lines[end-1].end]), "---"))
@@ -213,7 +267,7 @@ func (r *phaseReader) section(i, level int, text string) int {
 				r.notCarried(l.at, "the text "+source.Quote(s))
 			}
 		}
-		return end
+		return after
 	case strings.HasPrefix(low, "key link"):
 		if body = strings.TrimSpace(body); body != "" {
 			r.request = append(r.request, phrase{text + ":\n" + body, head.at})
@@ -221,15 +275,16 @@ func (r *phaseReader) section(i, level int, text string) int {
 		} else {
 			r.notCarried(head.at, "the heading "+source.Quote(text))
 		}
-		return end
-	case strings.HasPrefix(low, "goal"), strings.HasPrefix(low, "objective"), strings.HasPrefix(low, "context budget"):
+		return after
+	case strings.HasPrefix(low, "goal"), strings.HasPrefix(low, "objective"), strings.HasPrefix(low, "context budget"),
+		low == "context":
 		if low != "goal" && low != "objective" {
 			body = text + ":\n" + strings.TrimSpace(body)
 		}
 		if body = strings.TrimSpace(body); body != "" {
 			r.request = append(r.request, phrase{body, head.at})
 		}
-		return end
+		return after
 	case level == 1:
 		r.headings = append(r.headings, phrase{text, head.at})
 		if r.title.text == "" {
@@ -237,10 +292,10 @@ func (r *phaseReader) section(i, level int, text string) int {
 		}
 	case strings.TrimSpace(body) != "" && limitOf(text) != limitsNothing:
 		r.limitSection(source.Text(text, head.at), i+1, end)
-		return end
+		return after
 	case strings.TrimSpace(body) != "":
 		r.linesNotCarried(i, end, "the section "+source.Quote(text))
-		return end
+		return after
 	case low != "tasks" && low != "waves":
 		r.notCarried(head.at, "the heading "+source.Quote(text))
 	}
@@ -277,13 +332,16 @@ func waveNumber(s string) int {
 }
 
 // task reads the block that begins at a line, and returns the index of the line after it. The block
-// ends at the first </task> that is indented no further than its start.
+// ends at the first </task> that is indented no further than its start, else at the last one before the next task.
 func (r *phaseReader) task(i int) int {
 	first := r.lines[i]
 	indent := indentation(first.text)
 	tag := taskTag(first.text)
 	t := &importedTask{at: first.at + source.Location(indent)}
 	r.attributes(t, first.text[indent+len("<task"):tag-1], first.at+source.Location(indent+len("<task")))
+	if t.id.text == "" {
+		t.id = phrase{fmt.Sprintf("%s%02d", r.prefix, len(r.tasks)+1), t.at}
+	}
 	if t.wave == 0 {
 		t.wave, t.waveAt = r.current, first.at
 	} else if r.current != 0 && t.wave != r.current {
@@ -295,20 +353,25 @@ func (r *phaseReader) task(i int) int {
 		r.body(t, body, from)
 		return i + 1
 	}
-	for end := i + 1; end < len(r.lines); end++ {
+	last, end := 0, i+1
+	for ; end < len(r.lines); end++ {
 		l := r.lines[end]
-		if isTaskEnd(l.text, indent) {
-			r.body(t, r.src[from:l.at], from)
-			return end + 1
+		if isTasks(l.text) || taskTag(l.text) > 0 && indentation(l.text) <= indent {
+			break
 		}
-		if taskTag(l.text) > 0 && indentation(l.text) <= indent {
-			r.Error(t.at, plan.CodeSyntax, "task %s is not closed before the next one begins; end it with </task> on a line of its own", source.Quote(t.id.text))
-			return end
+		if isTaskEnd(l.text, len(l.text)) {
+			if last = end; indentation(l.text) <= indent {
+				break
+			}
 		}
 	}
-	r.Error(t.at, plan.CodeSyntax, "task %s is not closed; end it with </task> on a line of its own",
+	if last > 0 {
+		r.body(t, r.src[from:r.lines[last].at], from)
+		return last + 1
+	}
+	r.Error(t.at, plan.CodeSyntax, "task %s is not closed; end it with </task> on a line of its own, before the next one",
 		source.Quote(t.id.text))
-	return len(r.lines)
+	return end
 }
 
 // limitSection carries the list items, lines and fenced blocks below a heading over, each as a limit.
@@ -325,6 +388,10 @@ func (r *phaseReader) limitSection(head *source.Node, i, end int) {
 		default:
 			if i++; !item && strings.TrimSpace(l.text) != "---" {
 				p.text = strings.TrimSpace(l.text)
+			}
+			for item && i < end && r.lines[i].continues(l) {
+				p.text += " " + strings.TrimSpace(r.lines[i].text)
+				i++
 			}
 		}
 		r.carryLimit(head, source.Text(p.text, cmp.Or(p.at, l.at)))

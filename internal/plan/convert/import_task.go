@@ -83,8 +83,20 @@ func splitIDs(p phrase) []phrase {
 	return list
 }
 
-// body reads the sections of a task.
+// body reads the sections of a task. A text without them is the action, below a heading.
 func (r *phaseReader) body(t *importedTask, body string, at source.Location) {
+	if text := dedent(body); strings.TrimSpace(text) != "" && strings.TrimSpace(text)[0] != '<' &&
+		!r.sections.MatchString(text) {
+		line, rest, _ := strings.Cut(text, "\n")
+		if level, title := (markdownLine{text: line}).heading(); level > 0 && t.subject.text == "" {
+			t.subject, text = phrase{title, at}, strings.Trim(rest, "\n")
+		}
+		t.addAction(phrase{text, at})
+		if m := r.proof.FindStringSubmatch(text); m != nil {
+			r.checks(t, m[1], at)
+		}
+		return
+	}
 	for i := 0; i < len(body); {
 		if strings.IndexByte(" \t\r\n", body[i]) >= 0 {
 			i++
@@ -171,15 +183,18 @@ func (r *phaseReader) readSection(t *importedTask, name, text string, at source.
 		case limitsMoney, forbids:
 			r.limitLost(at, name)
 		}
-		t.section(strings.ToUpper(low[:1])+strings.ReplaceAll(low[1:], "_", " "), clean)
+		t.section(strings.ToUpper(low[:1])+strings.NewReplacer("_", " ", "-", " ").Replace(low[1:]), clean)
 	}
 }
 
-// fileElement and checkElement match <file ...>text</file> and <check ...>text</check>, or <file .../> and
-// <check .../>.
+// fileElement and checkElement match <file ...>text</file>, and <check ...>text</check> or <automated>, or <file .../>
+// and <check .../>. The others match a path of a list, and a text that is no command.
 var (
+	listedFile   = textfmt.Pattern(`(?:\{[^}\n]*\}|\([^)\n]*\)|[^,\n])+`)
+	noCommand    = textfmt.Pattern(`^(?:[A-Z][a-z]+|[A-Z]{2,}|N/A)[:,.]?(?:\s|$)`)
+	entities     = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#39;", "'", "&amp;", "&")
 	fileElement  = textfmt.Pattern(`(?s)<file` + attributes + `(?:/>|>(.*?)</file>)`)
-	checkElement = textfmt.Pattern(`(?s)<check` + attributes + `(?:/>|>(.*?)</check>)`)
+	checkElement = textfmt.Pattern(`(?s)<(?:check|automated)` + attributes + `(?:/>|>(.*?)</(?:check|automated)>)`)
 )
 
 const attributes = `((?:[^>"']|"[^"]*"|'[^']*')*?)`
@@ -192,7 +207,7 @@ func eachElement(text string, of *regexp.Regexp, f func(attrs map[string]string,
 	for _, m := range of.FindAllStringSubmatchIndex(text, -1) {
 		attrs := map[string]string{}
 		attrs[""] = eachAttribute(text[m[2]:m[3]], func(name, value string, _ int) { attrs[name] = value })
-		f(attrs, html.UnescapeString(strings.TrimSpace(text[max(m[4], 0):max(m[5], 0)])), m[0])
+		f(attrs, entities.Replace(strings.TrimSpace(text[max(m[4], 0):max(m[5], 0)])), m[0])
 		around.WriteString(text[from:m[0]])
 		from = m[1]
 	}
@@ -205,7 +220,7 @@ func (r *phaseReader) files(t *importedTask, text string, at source.Location) {
 		r.warnAttributes(p.at, "file", attrs, "action", "path")
 		r.file(t, p, attrs["action"])
 	})
-	for _, l := range strings.Split(around, "\n") {
+	for _, l := range listedFile().FindAllString(around, -1) {
 		if l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "-*")); l != "" && !strings.EqualFold(l, "none") {
 			r.file(t, phrase{l, at}, "")
 		}
@@ -251,8 +266,8 @@ func (f *importedPlan) file(t *importedTask, p phrase, action string) {
 	t.files = append(t.files, importedFile{p, action})
 }
 
-func (r *phaseReader) checks(t *importedTask, text string, at source.Location) {
-	around := eachElement(text, checkElement(), func(attrs map[string]string, text string, n int) {
+func (r *phaseReader) checks(t *importedTask, body string, at source.Location) {
+	around := eachElement(body, checkElement(), func(attrs map[string]string, text string, n int) {
 		kind := strings.ToLower(attrs["type"])
 		r.warnTag(at+source.Location(n), "check", attrs[""])
 		for _, name := range slices.Sorted(maps.Keys(attrs)) {
@@ -261,12 +276,101 @@ func (r *phaseReader) checks(t *importedTask, text string, at source.Location) {
 					phrase: phrase{name + ": " + attrs[name], at + source.Location(n)}})
 			}
 		}
-		t.claims = append(t.claims, claim{kind: kind, command: strings.TrimSpace(attrs["cmd"] + attrs["command"]),
-			phrase: phrase{text, at + source.Location(n)}})
+		command := strings.TrimSpace(attrs["cmd"] + attrs["command"])
+		if strings.HasPrefix(body[n:], "<automated") && noCommand().MatchString(text) {
+			kind = "manual"
+		} else if strings.HasPrefix(body[n:], "<automated") && command == "" {
+			command, text = text, ""
+		}
+		t.claims = append(t.claims, claim{kind: kind, command: command, phrase: phrase{text, at + source.Location(n)}})
 	})
-	for _, l := range strings.Split(around, "\n") {
-		if l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "-*")); l != "" {
-			t.claims = append(t.claims, claim{phrase: phrase{html.UnescapeString(l), at}})
+	item := markdownLine{} // that lines may continue
+	for _, text := range strings.Split(around, "\n") {
+		l := markdownLine{text: strings.TrimRight(text, "\r")}
+		p, isItem := l.listItem()
+		if !isItem {
+			p.text = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(text), "-*"))
+		}
+		p = phrase{html.UnescapeString(p.text), at}
+		switch {
+		case item.text != "" && l.continues(item):
+			t.claims[len(t.claims)-1].text += " " + p.text
+			continue
+		case p.text != "" && (fenceMark(p.text) == "" || strings.Contains(p.text, " ")):
+			t.claims = append(t.claims, claim{phrase: p})
+		}
+		if item = (markdownLine{}); isItem {
+			item = l
 		}
 	}
+}
+
+// completeTasks turns checkpoints into criteria of the tasks before them and, if nothing else orders the tasks, makes
+// each wait for the one before.
+func (r *phaseReader) completeTasks() {
+	all, ordered := r.tasks, false
+	instead := map[string][]phrase{} // the task before a checkpoint, by its id
+	r.tasks, r.taskCountAll = nil, len(all)
+	for _, t := range all {
+		t.subject.text = r.counted.ReplaceAllString(t.subject.text, "")
+		for i, b := range slices.Backward(t.blockers) {
+			if others, look := instead[b.text]; look {
+				t.blockers = slices.Replace(t.blockers, i, i+1, others...)
+			}
+		}
+		if kind := t.metadata.Get("type"); kind == nil || !strings.HasPrefix(kind.Text, "checkpoint") {
+			ordered = ordered || t.wave > 0 || len(t.blockers) > 0 || t.alone != nil
+			r.tasks = append(r.tasks, t)
+			continue
+		}
+		var before *importedTask
+		if instead[t.id.text] = nil; len(r.tasks) > 0 {
+			before = r.tasks[len(r.tasks)-1]
+			instead[t.id.text] = []phrase{before.id}
+		}
+		r.look(t, before)
+	}
+	if len(r.tasks) < 2 || ordered {
+		return
+	}
+	for i, t := range r.tasks[1:] {
+		t.blockers = []phrase{{r.tasks[i].id.text, t.at}}
+	}
+	r.Warn(r.tasks[1].at, plan.CodeGuessed, "nothing declares the order of the tasks, so each waits for the one before "+
+		"it; to run some side by side, write wave=\"1\" or depends=\"ID\" into the tasks")
+}
+
+// look adds the words of a checkpoint, at which a person looks, to the criteria of the task before it, or of the plan,
+// and its commands to the checks.
+func (r *phaseReader) look(t, before *importedTask) {
+	words := append([]string{t.subject.text, t.action.text}, t.sections...)
+	for _, b := range t.blockers {
+		words = append(words, "after "+b.text)
+	}
+	for _, f := range t.files {
+		words = append(words, f.path.text)
+	}
+	t.metadata.Each(func(name, v *source.Node) { words = append(words, name.Text+" "+r.inlineText(v)) })
+	for _, c := range t.claims {
+		same := func(other claim) bool { return other.command == c.command }
+		switch {
+		case c.command == "":
+			words = append(words, c.text)
+		case before == nil:
+			r.addCriterion(phrase{"`" + c.command + "` passes", c.at})
+		case !slices.ContainsFunc(before.claims, same):
+			before.claims = append(before.claims, c)
+		}
+	}
+	words = slices.DeleteFunc(words, func(s string) bool { return strings.TrimSpace(s) == "" })
+	p := phrase{strings.Join(strings.Fields(mustLook+strings.Join(words, "; ")), " "), t.at}
+	place := "the plan"
+	if before == nil {
+		r.criteria = append(r.criteria, p)
+	} else {
+		before.manual = append(before.manual, p)
+		place = "task " + source.Quote(before.id.text)
+	}
+	r.Warn(t.at, plan.CodeManualCheck, "task %s is a checkpoint: plans have no gate, so it became a criterion of %s and "+
+		"stops no task; a person must look", source.Quote(t.id.text), place)
 }

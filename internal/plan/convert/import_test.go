@@ -251,7 +251,7 @@ func TestImportDiagnostics(t *testing.T) {
 			"5:1 wave-order: its blocker"},
 		{"unknown", "p.md", block(`id="1" depends="7, 9"`, ""), `1:23 unknown-task: "7"`},
 		{"cycle", "p.md", block(`id="1" depends="2"`, "") + block(`id="2" depends="1"`, ""), "1:1 cycle: 1 -> 2 -> 1"},
-		{"no id", "p.md", block(`wave="1"`, ""), "1:1 missing-field: needs an id"},
+		{"no id", "p.json", `{"phase":1,"tasks":[{"title":"x"}]}`, "1:21 missing-field: needs an id"},
 		{"twice", "p.md", block(`id="1"`, "") + block(`id="01"`, ""), "5:11 duplicate-id"},
 		{"not closed", "p.md", "<task id=\"1\">\n<action>x</action>\n", "1:1 syntax: is not closed"},
 		{"not closed before the next", "p.md", "<task id=\"1\">\n" + block(`id="2"`, ""), "1:1 syntax: before the next one"},
@@ -471,4 +471,32 @@ func TestPhaseNumber(t *testing.T) {
 			t.Errorf("%s: %q", name, n)
 		}
 	}
+}
+
+// A task that waits for a checkpoint waits for the task before it; the checkpoint is a criterion of that task.
+func TestCheckpointsOfAPhasePlan(t *testing.T) {
+	t.Parallel()
+	p, ds, err := loadText(t, "---\nphase: 1\n---\n<task>\n<name>Task 1: a</name>\n</task>\n"+
+		"<task id=\"look\" type=\"checkpoint:decision\">\n<what-built>the thing</what-built>\n</task>\n"+
+		"<task id=\"T-01\" depends=\"look\">\n<name>b</name>\n</task>\n")
+	if p == nil || err != nil {
+		t.Fatal(ds, err)
+	}
+	first, second := p.Tasks[0], p.Tasks[1]
+	if first.ID != "TT-01" || first.Subject != "a" || len(first.Criteria) != 1 ||
+		!strings.Contains(first.Criteria[0].Text, "What built: the thing") {
+		t.Errorf("%+v", first)
+	}
+	if b := p.Graph.Blockers(1); second.ID != "T-01" || len(b) != 1 || b[0] != 0 {
+		t.Errorf("%s waits for %v", second.ID, b)
+	}
+}
+
+func loadText(t *testing.T, text string) (*plan.Plan, []plan.Diagnostic, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "p.md")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Load(path, plan.Options{})
 }

@@ -4,6 +4,7 @@ package convert
 // native plan. It knows no foreign format. It judges checks last, once all files are known.
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -26,6 +27,9 @@ func (w phrase) node() *source.Node {
 	}
 	return source.Text(w.text, w.at)
 }
+
+// mustLook begins a criterion that a checkpoint became.
+const mustLook = "A person must look: "
 
 // observation returns a criterion that only a person or a reviewer can judge.
 func (w phrase) observation() *source.Node {
@@ -106,6 +110,7 @@ type importedPlan struct {
 	tasks     []*importedTask
 
 	waveCount, taskCount *source.Node // the counts that the file states
+	taskCountAll         int          // with checkpoints
 }
 
 func (f *importedPlan) notCarried(at source.Location, what string) {
@@ -310,7 +315,7 @@ func (f *importedPlan) checkCounts() {
 			f.Error(says.At, plan.CodeWrongCount, text, clipText(says.Text, 20), what, found)
 		}
 	}
-	compare(f.taskCount, len(f.tasks), "tasks")
+	compare(f.taskCount, cmp.Or(f.taskCountAll, len(f.tasks)), "tasks")
 	compare(f.waveCount, len(waves), "waves")
 }
 

@@ -35,7 +35,7 @@ func limitOf(name string) limit {
 	case "never", "dont", "donts":
 		return forbids
 	case "check", "test", "tests", "verify", "verification", "verifications", "validation", "acceptance", "must have",
-		"must haves", "musthaves", "acceptancecriteria":
+		"verification checklist", "must haves", "musthaves", "acceptancecriteria":
 		return checks
 	}
 	switch {

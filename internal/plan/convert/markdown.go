@@ -39,7 +39,7 @@ func markdownLines(src string) iter.Seq[markdownLine] {
 				if strings.HasPrefix(mark, fence) && strings.Trim(strings.TrimSpace(l.text), fence[:1]) == "" {
 					fence = ""
 				}
-			case task >= 0 && !isTaskEnd(l.text, task):
+			case task >= 0 && !isTaskEnd(l.text, task) && !isTasks(l.text):
 				l.code = false
 				if taskTag(l.text) > 0 && indentation(l.text) <= task {
 					task = taskIndentation(l.text)
@@ -105,6 +105,11 @@ func taskIndentation(line string) int {
 // isTaskEnd reports whether a line ends the task with an indentation.
 func isTaskEnd(line string, indent int) bool {
 	return indentation(line) <= indent && strings.TrimRight(strings.TrimLeft(line, " "), " \t") == "</task>"
+}
+
+// isTasks reports whether a line is the tag around all tasks.
+func isTasks(line string) bool {
+	return strings.HasPrefix(line, "<") && strings.Trim(line, "</> \t") == "tasks"
 }
 
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
@@ -191,4 +196,11 @@ func (l markdownLine) listItem() (p phrase, ok bool) {
 	p.at = l.at + source.Location(len(l.text)-len(s))
 	p.text = strings.TrimSpace(s)
 	return p, p.text != ""
+}
+
+// continues reports whether a line belongs to the list item of a line above it.
+func (l markdownLine) continues(item markdownLine) bool {
+	_, other := l.listItem()
+	return !l.code && !other && strings.TrimSpace(l.text) != "" && fenceMark(strings.TrimSpace(l.text)) == "" &&
+		len(l.text)-len(strings.TrimLeft(l.text, " \t")) > len(item.text)-len(strings.TrimLeft(item.text, " \t"))
 }
