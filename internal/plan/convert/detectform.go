@@ -51,7 +51,7 @@ func detectMarkdown(name, src string) Form {
 		}
 	}
 	if markdown {
-		return formUnknown
+		return cmp.Or(boxForm(src), formUnknown)
 	}
 	return ""
 }
@@ -230,4 +230,40 @@ func isBeads(has map[string]bool, s source.Tokens) bool {
 func (d *detection) stepField(name string, value source.Token) {
 	d.own = d.own || name != "subject" && (d.ofTask[name] || name == "verify" || name == "files" || name == "blockedBy")
 	d.Skip(value)
+}
+
+// boxForm returns the form of a file with boxes; "" if it has none.
+func boxForm(src string) Form {
+	var first, whole, sections bool
+	numbered, boxes := 0, 0
+	for l := range markdownLines(src) {
+		if level, text := l.heading(); level > 0 {
+			m := boxNumber().FindStringSubmatch(text)
+			sections = sections || level > 1 && m != nil && m[2] != ""
+		}
+		m := boxLine().FindStringSubmatch(l.text)
+		if l.code || m == nil {
+			continue
+		}
+		if taskNumber().MatchString(m[3]) {
+			return FormSpecKit
+		}
+		n := boxNumber().FindStringSubmatch(m[3])
+		if boxes++; n != nil {
+			numbered++
+			first = first || boxes == 1
+			whole = whole || !strings.Contains(n[1], ".")
+		}
+	}
+	switch {
+	case boxes == 0:
+		return ""
+	case sections:
+		return FormOpenSpec
+	case first && whole && numbered > 1:
+		return FormKiro
+	case first:
+		return FormOpenSpec
+	}
+	return FormChecklist
 }

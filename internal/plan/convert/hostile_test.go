@@ -5,6 +5,8 @@ package convert
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,6 +44,24 @@ func FuzzImportBeads(f *testing.F) {
 		`{"type":"?"}]}` + "\r\n\n" + `{"id":"b","status":"closed"} {"id":"a"} 1`)
 	f.Add(`{"id":"a","title":"x","status":"open","acceptance_criteria":"y","design":null},` + "\n{")
 	fuzzImport(f, "p.jsonl", FormBeads)
+}
+
+func FuzzImportBoxes(f *testing.F) {
+	f.Add("# Tasks\n## Phase 1\n- [ ] T001 [P] [US1] a in a/b.go (depends on T002-T004)\n" +
+		"  - [~] T002 b\n\n      x\n## Dependencies\nx\n")
+	f.Add("## 1. A\n- [x] 1.1 a <!-- x -->\n  - [ ] 1.1 b (depends on 1.2)\n    ```\n" +
+		"- [-] 1.2 c\n\nAcceptance:\n- a exists\n")
+	f.Add("- [ ] 1. A\n  - Files: a/b.c, d\n  - [ ]* 1.1 B\n    - _Requirements: 1.1_\n" +
+		"    - _Depends: 2_\n- [-] 2 C\n- [ ] 3 manual verification\n")
+	f.Add("text\n1. [ ] a\n\t- [X] b\n    > - [ ] c\n\n---\n    - [ ] d\n")
+	for _, name := range []string{"speckit-3", "speckit-5", "openspec-3", "kiro-3", "checklist-3", "checklist-5"} {
+		text, err := os.ReadFile(filepath.Join("testdata", "forms", name+".md"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Fuzz(func(t *testing.T, text string) { sound(t, "p.md", text) })
 }
 
 func fuzzImport(f *testing.F, name string, forms ...Form) {
@@ -131,9 +151,19 @@ func TestHostileImports(t *testing.T) {
 		"deep in a task": {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","y":` + deep + `}]}`, plan.CodeTooDeep},
 		"values": {"p.json", `{"phase":1,"x":[` + strings.Repeat("1,", source.MaxNodes) + `1],"tasks":[]}`,
 			plan.CodeTooLarge},
-		"long values": {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"` + long + `"}]}`, ""},
-		"fields":      {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x"` + many(200_000) + `}]}`, ""},
-		"chain":       {"p.json", `{"phase":1,"tasks":[` + chain(20_000) + `]}`, ""},
+		"long values":  {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"` + long + `"}]}`, ""},
+		"fields":       {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x"` + many(200_000) + `}]}`, ""},
+		"chain":        {"p.json", `{"phase":1,"tasks":[` + chain(20_000) + `]}`, ""},
+		"boxes":        {"p.md", strings.Repeat("- [ ] x\n", 100_000), ""},
+		"boxes beside": {"p.md", strings.Repeat("- [ ] [P] x\n", 9000) + "- [ ] y\n", ""},
+		"boxes after boxes": {"p.md", strings.Repeat("## Phase\n"+strings.Repeat("- [ ] [P] x\n", 5000), 2),
+			plan.CodeTooLarge},
+		"boxes in boxes": {"p.md", boxesInBoxes(1500), ""},
+		"line of a box":  {"p.md", "- [ ] " + long, ""},
+		"text of a box":  {"p.md", "- [ ] x\n" + strings.Repeat("  x\n", mega/4), ""},
+		"needs of a box": {"p.md", "- [ ] T001 x (depends on " + strings.Repeat("T001-T999,", mega/100) + "T002)\n",
+			plan.CodeSelfEdge},
+		"box in a circle": {"p.md", "- [ ] T001 x (depends on T002)\n- [ ] T002 y (depends on T001)\n", plan.CodeCycle},
 		"high wave": {"p.json", `{"phase":1,"tasks":[{"id":1,"title":"x","wave":999999999999999999999}]}`,
 			plan.CodeBadNumber},
 		"subtasks": {"p.json", `{"tasks":[{"id":1,"title":"x","status":"a","subtasks":[` +
@@ -163,6 +193,14 @@ func TestHostileImports(t *testing.T) {
 			}
 		})
 	}
+}
+
+func boxesInBoxes(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.Repeat("  ", i) + "- [ ] x\n")
+	}
+	return b.String()
 }
 
 func many(n int) string {

@@ -23,16 +23,19 @@ type Form string
 
 // The supported forms. All but the first two are imported (docs/imports.md).
 const (
-	FormJSON     Form = "wavex JSON"
-	FormYAML     Form = "wavex YAML"
-	FormPhase    Form = "phase plan in markdown"
-	FormPhaseDoc Form = "phase plan in JSON"
-	FormStories  Form = "prd.json"
-	FormSteps    Form = "state.json"
-	formUnknown  Form = "markdown"
-
+	FormJSON       Form = "wavex JSON"
+	FormYAML       Form = "wavex YAML"
+	FormPhase      Form = "phase plan in markdown"
+	FormPhaseDoc   Form = "phase plan in JSON"
+	FormStories    Form = "prd.json"
+	FormSteps      Form = "state.json"
+	FormSpecKit    Form = "tasks.md of spec-kit"
+	FormOpenSpec   Form = "tasks.md of OpenSpec"
+	FormKiro       Form = "tasks.md of Kiro"
+	FormChecklist  Form = "checklist in markdown"
 	FormTaskMaster Form = "Task Master tasks.json"
 	FormBeads      Form = "beads JSONL"
+	formUnknown    Form = "markdown"
 )
 
 // maxImport bounds, in bytes, an imported file, because it is held as a tree.
@@ -211,12 +214,17 @@ func (o *planFile) markdown(form Form) {
 		return
 	}
 	f := &importedPlan{DiagnosticList: &o.diagnostics, form: string(form), lenient: o.opts.Lenient}
-	if form != FormPhase {
+	switch form {
+	case FormPhase:
+		f.readPhase(o.src)
+	case FormSpecKit, FormOpenSpec, FormKiro, FormChecklist:
+		f.readBoxes(o.src, form)
+	default:
 		o.tokens = &source.Tree{Position: where, Failure: &source.Problem{At: 0, Code: plan.CodeSyntax,
-			Message: "this markdown is no plan that is known: it has no <task> blocks; wavex plan makes a plan of words"}}
+			Message: "this markdown is no plan that is known: it has no <task> blocks and no boxes, - [ ]; " +
+				"wavex plan makes a plan of words"}}
 		return
 	}
-	f.readPhase(o.src)
 	o.tokens = &source.Tree{Root: f.tree(), Position: where}
 }
 
