@@ -350,3 +350,26 @@ func normalizeID(id string) string {
 	}
 	return id
 }
+
+// Form is the format of a plan file.
+type Form string
+
+// The supported forms. All but the first two are imported (docs/imports.md).
+const (
+	FormJSON       Form = "wavex JSON"
+	FormYAML       Form = "wavex YAML"
+	FormPhase      Form = "phase plan in markdown"
+	FormPhaseDoc   Form = "phase plan in JSON"
+	FormStories    Form = "prd.json"
+	FormSteps      Form = "state.json"
+	FormSpecKit    Form = "tasks.md of spec-kit"
+	FormOpenSpec   Form = "tasks.md of OpenSpec"
+	FormKiro       Form = "tasks.md of Kiro"
+	FormChecklist  Form = "checklist in markdown"
+	FormTaskMaster Form = "Task Master tasks.json"
+	FormBeads      Form = "beads JSONL"
+	formUnknown    Form = "markdown"
+)
+
+// maxImport bounds, in bytes, an imported file, because it is held as a tree.
+const maxImport = 16 << 20
