@@ -69,6 +69,19 @@ Exit status: 0 printed, 2 the plan has mistakes, or there is no such run.`,
 func printGraph(out io.Writer, p *plan.Plan, run *report.Summary, all bool) error {
 	w := bufio.NewWriter(out)
 	wave, waves := p.Waves()
+	late := map[int][]string{}         // the lists that a task waits for, which come with the run
+	lateLists := map[string][]string{} // and those that a list waits for
+	for i := range p.Groups {
+		if g := &p.Groups[i]; !g.Known {
+			tasks, lists := p.ListWaiters(g.ID)
+			for _, t := range tasks {
+				late[t] = append(late[t], g.ID)
+			}
+			for _, l := range lists {
+				lateLists[l] = append(lateLists[l], g.ID)
+			}
+		}
+	}
 	shown := map[string]bool{} // lists
 	for n := 1; n <= waves; n++ {
 		fmt.Fprintf(w, "wave %d of %d\n", n, waves)
@@ -82,18 +95,23 @@ func printGraph(out io.Writer, p *plan.Plan, run *report.Summary, all bool) erro
 				shown[t.Group] = true
 				id, title = t.Group, itemsTitle(p.Group(t.Group))
 			}
-			writeNode(w, id, title, nodeNames(p, p.Graph.Blockers(i), all), nodeState(run, i, id))
+			writeNode(w, id, title, append(nodeNames(p, p.Graph.Blockers(i), all), late[i]...), nodeState(run, i, id))
 		}
+	}
+	if i := slices.IndexFunc(p.Groups, func(g plan.Group) bool { return !g.Known }); i >= 0 {
+		fmt.Fprintln(w, "lists that come with the run")
 	}
 	for i := range p.Groups {
 		if g := &p.Groups[i]; !g.Known {
-			tasks, lists := p.ListWaiters(g.ID)
-			blockers := nodeNames(p, p.ListBlockers(g.ID), all)
-			title := itemsTitle(g)
-			if before := append(nodeNames(p, tasks, all), lists...); len(before) > 0 {
-				title += "  (before " + strings.Join(before, ", ") + ")"
+			state := ""
+			if run != nil {
+				state = "the list is not known yet"
 			}
-			writeNode(w, g.ID, title, blockers, "")
+			before := append(nodeNames(p, p.ListBlockers(g.ID), all), lateLists[g.ID]...)
+			if of := p.Group(g.Uses); of != nil && !of.Known && !slices.Contains(before, g.Uses) {
+				before = append(before, g.Uses)
+			}
+			writeNode(w, g.ID, itemsTitle(g), before, state)
 		}
 	}
 	return w.Flush()

@@ -64,8 +64,8 @@ type Config struct {
 	// Base is the commit of the project directory when the run began, or "". Changes are computed
 	// against it.
 	Base string `json:"base,omitempty"`
-	// Outputs are the absolute paths of files that sessions of the run write by their flags, outside of Loop: reports,
-	// a patch, and the redirected output.
+	// Outputs are the absolute paths of files that sessions of the run write by their flags, outside of Loop: reports
+	// and the redirected output.
 	Outputs   []string `json:"outputs,omitempty"`
 	SameError int      `json:"breaker_same_error"` // consecutive; 0: off
 	SameUnmet int      `json:"breaker_same_unmet"`

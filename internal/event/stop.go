@@ -55,7 +55,7 @@ func Interrupt(by string, code ExitCode) *Stop {
 
 // ForMoney reports whether a limit of money stops the run. s may be nil.
 func (s *Stop) ForMoney() bool {
-	return s != nil && s.Limit == budget.LimitMoney
+	return s != nil && (s.Limit == budget.LimitMoney || s.Limit == "wave-money") // of older journals
 }
 
 // AtLimit reports whether the run is paused at one of its limits, which a resume can raise.

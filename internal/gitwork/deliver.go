@@ -76,7 +76,7 @@ func (m *Manager) Deliver(ctx context.Context, how string, complete bool) (Deliv
 		return m.openPullRequest(ctx, d)
 	}
 	return d, &Error{BadMode, fmt.Sprintf("there is no delivery %q", how),
-		"it is auto, branch, ff, push or pr"}
+		"it is auto, branch, ff, push or pr; resume the run with --deliver auto"}
 }
 
 // deliverShared says where the work of a run in the project's directory is.
