@@ -25,7 +25,10 @@ func importIssues(ctx context.Context, text string, _ importOptions, std Stdio) 
 		return nil, "", usage("%s, for example octo/shop#ready", err)
 	}
 	out, warnings, err := from.Plan(ctx, askGitHub)
-	if err != nil {
+	switch {
+	case errors.Is(err, convert.ErrCycle):
+		return nil, "", usage("%s", err)
+	case err != nil:
 		return nil, "", usererr.Blocked(err)
 	}
 	p, diags := plan.Parse(from.String(), out, plan.Options{})

@@ -28,7 +28,7 @@ type taskFile struct {
 // the order of the plan and by basename, and those of the whole plan by basename, with the key nil.
 type claimParser struct {
 	exists, contains, denies, commanded, success, blanks *regexp.Regexp
-	counts, endless, refuses, searches                   *regexp.Regexp
+	counts, refuses, searches                            *regexp.Regexp
 	described                                            map[string]bool // words that only describe a quoted text
 	own                                                  map[*importedTask][]string
 	byBase                                               map[*importedTask]map[string][]string
@@ -48,8 +48,7 @@ func newClaimParser(f *importedPlan) *claimParser {
 			"(?is)^(run|running|execute|command)?([^`]{0,80}:\\**)?\\s*`([^`\\n]+)`\\s*(?:(?:→|->|=>|-|–|—|:|,)\\s*)?" +
 				"(" + passed + ")?\\.?((?:\\s+(?:--|–|—)\\s|\\s+\\().*)?$"),
 		// Commands that end well when the words after them say the contrary, and those that do not end or change more.
-		counts:  regexp.MustCompile(`(?is)\b(?:grep|rg|wc)\b.*\breturns? (?:0|zero)\b`),
-		endless: regexp.MustCompile(`^(?:\S+\s+){1,2}?(?:start|serve|dev|watch|preview|up|push|deploy|publish)(?:\s|$)`),
+		counts: regexp.MustCompile(`(?is)\b(?:grep|rg|wc)\b.*\breturns? (?:0|zero)\b`),
 		refuses: regexp.MustCompile(`(?i)\b(?:fail\w*|non-?zero|exits? (?:with )?(?:code )?[1-9]|expect\w*|should|start|` +
 			`launch|open|manual\w*|before|after|output|if|not)\b`),
 		searches:  regexp.MustCompile(`\b(?:grep|rg|test|wc|find|diff)\b`),
@@ -325,7 +324,7 @@ func (c *claimParser) command(text, kind string) (run string, more, ok bool) {
 			ok = ok && !c.refuses.MatchString(label+" "+prose) &&
 				!(c.searches.MatchString(run) && (c.denies.MatchString(prose) || strings.Contains(prose, "empty")))
 		}
-		return run, more, ok && !c.endless.MatchString(run)
+		return run, more, ok && !endless().MatchString(run) && !destroys().MatchString(run)
 	}
 	if kind == "content" || kind == "file" {
 		return "", false, false
@@ -333,7 +332,7 @@ func (c *claimParser) command(text, kind string) (run string, more, ok bool) {
 	if m := c.success.FindStringSubmatch(text); m != nil {
 		text = m[1]
 	}
-	if !startsWithProgram(text) {
+	if !startsWithProgram(text) || !isCheckCommand(text) && isEnglish(text) {
 		return "", false, false
 	}
 	words := strings.Fields(text)
@@ -351,6 +350,21 @@ func (c *claimParser) command(text, kind string) (run string, more, ok bool) {
 		}
 	}
 	return text, false, true
+}
+
+// isEnglish reports whether a text that begins as a program is named goes on as a sentence: "go through the form".
+func isEnglish(text string) bool {
+	words := strings.Fields(text)
+	switch words[0] {
+	case "make":
+		return len(words) > 1 &&
+			slices.Contains([]string{"it", "sure", "the", "them", "this", "that", "every", "everything"}, words[1])
+	case "go", "test", "ruby", "cat", "diff", "node", "ls", "swift", "bundle", "dart":
+		return len(words) > 2 && !slices.ContainsFunc(words[1:], func(w string) bool {
+			return strings.Trim(w, "abcdefghijklmnopqrstuvwxyz,") != "" && w != "--"
+		})
+	}
+	return false
 }
 
 // isOutcome reports whether a word of a text, which begins with a program, tells how the command ends. It may be

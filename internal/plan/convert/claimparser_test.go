@@ -4,6 +4,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,5 +153,35 @@ func TestCommandsWithWords(t *testing.T) {
 		fmt.Sprint(task.sections) !=
 			"[Check: make (builds the thing) Check: make (every handler passes) Check (timing): make bench]" {
 		t.Errorf("got %+v", task)
+	}
+}
+
+// Commands of foreign prose become checks only if they test or read, and end.
+func TestCheckCommands(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]bool{
+		"go test ./...": true, "npm test": true, "npm run lint:css": true, "make check": true,
+		"pytest -q && ruff check .": true,
+		"test -f a.txt":             true, "npx tsc --noEmit": true, "uv run pytest": true, "tsc": true,
+		"test the login": false, "make destroy": false, "make it": false, "go run .": false, "npm run dev": false,
+		"ls":                 false,
+		"npm run test:watch": false, "jest --watchAll": false, "npm test; rm -rf x": false, "pytest | tee log": false,
+		"git reset --hard": false, "terraform apply": false, "npm test && git clean -fdx": false, "vitest -w": false,
+		"npm install": false, "docker compose up": false, "go through the tests": false, "test -f a && b": false,
+	} {
+		if isCheckCommand(command) != want {
+			t.Errorf("%q: want %t", command, want)
+		}
+	}
+	task := &importedTask{}
+	task.automated(phrase{text: "`npm test`\nnone\nmanual: look\nrm -rf dist\nnpm run dev\ngo vet ./..."})
+	var runs []string
+	for _, c := range task.claims {
+		if c.command != "" {
+			runs = append(runs, c.command)
+		}
+	}
+	if !slices.Equal(runs, []string{"npm test", "go vet ./..."}) {
+		t.Errorf("%q", runs)
 	}
 }

@@ -212,10 +212,11 @@ func (d *detection) tagField(name string, value source.Token) {
 
 // isTaskMaster reports whether the fields of a file and of its tasks are those of Task Master, and no other tool's.
 func isTaskMaster(has map[string]bool) bool {
-	if has[".action"] || has[".wave"] || has[".files"] || has["waves"] || has[".tagged"] == has["tasks"] {
+	owns := has[".testStrategy"] || has[".subtasks"]
+	if has[".wave"] || has["waves"] || has[".tagged"] == has["tasks"] || !owns && (has[".action"] || has[".files"]) {
 		return false
 	}
-	strong := has[".testStrategy"] || has[".subtasks"] || has[".number"]
+	strong := owns || has[".number"]
 	weak := has[".testStrategy"] || has[".subtasks"] || has[".details"] || has[".dependencies"] || has[".priority"]
 	return has[".status"] && strong && weak || has[".tagged"] && has["tag.metadata"]
 }

@@ -4,6 +4,7 @@ package convert
 
 import (
 	"cmp"
+	"strings"
 
 	"wavex/internal/plan"
 	"wavex/internal/plan/source"
@@ -41,7 +42,8 @@ func (f *importedPlan) readBeads(root *source.Node) {
 		}
 		byID[t.id.text], status[t] = t, f.statusOf(e)
 	}
-	var missing []string // ids that are not in the file
+	var missing []string                  // ids that are not in the file
+	parents := map[*importedTask]phrase{} // children of a blocked parent are blocked as well
 	for _, e := range root.Items {
 		for _, d := range e.Get("dependencies").Elements() {
 			waits, of := f.beadLink(e, d)
@@ -53,13 +55,33 @@ func (f *importedPlan) readBeads(root *source.Node) {
 				missing = append(missing, source.Quote(of.text))
 			default:
 				byID[waits].blockers = append(byID[waits].blockers, of)
+				if isChild(d) {
+					parents[byID[of.text]] = phrase{waits, of.at}
+				}
 			}
 		}
 	}
 	if len(missing) > 0 {
 		f.Warn(f.at, plan.CodeNotCarried, "links to issues that are not in the file were left out: %s", someOf(missing))
 	}
+	own := map[*importedTask][]phrase{} // the blockers of a parent that are not its children
+	for child, parent := range parents {
+		p := byID[parent.text]
+		for _, b := range p.blockers {
+			if parents[byID[b.text]].text != parent.text {
+				own[child] = append(own[child], b)
+			}
+		}
+	}
+	for child, blockers := range own {
+		child.blockers = append(child.blockers, blockers...)
+	}
 	f.keepOpen(status)
+}
+
+// isChild reports whether a link is that of a child to its parent.
+func isChild(d *source.Node) bool {
+	return d.Get("type") != nil && strings.EqualFold(d.Get("type").Text, "parent-child")
 }
 
 // beadLink returns the issue that waits and the one it waits for; nothing if a link is no order. A parent waits for
@@ -70,8 +92,8 @@ func (f *importedPlan) beadLink(issue, d *source.Node) (waits string, of phrase)
 	}
 	from := cmp.Or(f.field(d, "issue_id").text, f.field(issue, "id").text)
 	to := f.field(d, "depends_on_id").text
-	switch kind := f.field(d, "type").text; kind {
-	case "blocks", "":
+	switch kind := strings.ToLower(f.field(d, "type").text); kind {
+	case "blocks", "waits-for", "conditional-blocks", "":
 		return from, phrase{to, d.At}
 	case "parent-child":
 		return to, phrase{from, d.At}

@@ -34,6 +34,12 @@ func (r *phaseReader) attributes(t *importedTask, text string, at source.Locatio
 			t.blockers = append(t.blockers, splitIDs(p)...)
 		case "parallel":
 			t.alone = source.Text(value, p.at)
+		case "status":
+			if s := strings.ToLower(value); isDone(s) || isDropped(s) {
+				r.notCarried(p.at, "the status "+source.Quote(value)+" of a task")
+			} else if value != "" {
+				r.addMetadata(t, name, source.Text(value, p.at))
+			}
 		default:
 			if value != "" {
 				r.addMetadata(t, name, source.Text(value, p.at))
@@ -190,8 +196,10 @@ func (r *phaseReader) readSection(t *importedTask, name, text string, at source.
 // fileElement and checkElement match <file ...>text</file>, and <check ...>text</check> or <automated>, or <file .../>
 // and <check .../>. The others match a path of a list, and a text that is no command.
 var (
-	listedFile   = textfmt.Pattern(`(?:\{[^}\n]*\}|\([^)\n]*\)|[^,\n])+`)
-	noCommand    = textfmt.Pattern(`^(?:[A-Z][a-z]+|[A-Z]{2,}|N/A)[:,.]?(?:\s|$)`)
+	listedFile = textfmt.Pattern(`(?:\{[^}\n]*\}|\([^)\n]*\)|[^,\n])+`)
+	oneCommand = textfmt.Pattern(`\\\n|<<|(?m)^\s*(?:for|while|if|case)\b|[|&({]\s*\n`)
+	noCommand  = textfmt.Pattern(`^(?:[A-Z][a-z]+|[A-Z]{2,}|N/A)[:,.]?(?:\s|$)|^\W*$|^[(<]|(?i)^(?:manual|none|n/a|tbd|` +
+		`pending|see|no|not|check|verify|todo|open)\b`)
 	entities     = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#39;", "'", "&amp;", "&")
 	fileElement  = textfmt.Pattern(`(?s)<file` + attributes + `(?:/>|>(.*?)</file>)`)
 	checkElement = textfmt.Pattern(`(?s)<(?:check|automated)` + attributes + `(?:/>|>(.*?)</(?:check|automated)>)`)
@@ -266,6 +274,24 @@ func (f *importedPlan) file(t *importedTask, p phrase, action string) {
 	t.files = append(t.files, importedFile{p, action})
 }
 
+// automated adds the commands of an <automated>, one on each line. A text that is no command, and a command that
+// deletes, deploys or does not end, become words.
+func (t *importedTask) automated(p phrase) {
+	lines := strings.Split(p.text, "\n")
+	if oneCommand().MatchString(p.text) {
+		lines = []string{p.text}
+	}
+	for _, l := range lines {
+		c := claim{command: strings.Trim(strings.TrimSpace(l), "`"), phrase: phrase{at: p.at}}
+		if noCommand().MatchString(c.command) || destroys().MatchString(c.command) || endless().MatchString(c.command) {
+			c = claim{kind: "manual", phrase: phrase{strings.TrimSpace(l), p.at}}
+		}
+		if c.text != "" || c.command != "" {
+			t.claims = append(t.claims, c)
+		}
+	}
+}
+
 func (r *phaseReader) checks(t *importedTask, body string, at source.Location) {
 	around := eachElement(body, checkElement(), func(attrs map[string]string, text string, n int) {
 		kind := strings.ToLower(attrs["type"])
@@ -277,10 +303,9 @@ func (r *phaseReader) checks(t *importedTask, body string, at source.Location) {
 			}
 		}
 		command := strings.TrimSpace(attrs["cmd"] + attrs["command"])
-		if strings.HasPrefix(body[n:], "<automated") && noCommand().MatchString(text) {
-			kind = "manual"
-		} else if strings.HasPrefix(body[n:], "<automated") && command == "" {
-			command, text = text, ""
+		if strings.HasPrefix(body[n:], "<automated") && command == "" {
+			t.automated(phrase{text, at + source.Location(n)})
+			return
 		}
 		t.claims = append(t.claims, claim{kind: kind, command: command, phrase: phrase{text, at + source.Location(n)}})
 	})

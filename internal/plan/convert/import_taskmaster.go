@@ -132,27 +132,30 @@ func (f *importedPlan) writeStep(b *strings.Builder, s *source.Node) {
 }
 
 // These patterns find the commands of a test strategy: a text in backticks that begins a clause or follows "run",
-// unless it goes on running or changes the world, or is said to fail.
+// unless the words before or after it say that it is not to be run, or fails.
 var (
 	quotedCommand = textfmt.Pattern("(?i)(?:^|[\\n,;:.*-]|\\b(?:run|execute|running|and|command))\\s*`([^`\\n<>]{1,500})`")
-	noCheck       = textfmt.Pattern(`[ :-](?:dev|start|serve|server|watch|up|init|install|publish|deploy|push)(?: |$)`)
 	failing       = textfmt.Pattern(`(?i)^[^.;\n]{0,40}\b(?:fails?|failing|errors?|rejects?|not|non-zero|[1-9])\b`)
+	notToRun      = textfmt.Pattern(`(?i)\b(?:not|never|no|avoid|without|before|after|instead|don't|until|unless|if)\b` +
+		`[^.;\n]*$`)
 )
 
 // strategy adds a test strategy: a criterion, and the commands in it that leave no doubt. Those in brackets are
 // examples, and those on indented lines parts of a procedure.
 func (t *importedTask) strategy(p phrase) {
-	kind := "manual"
-	if !strings.ContainsAny(p.text, "\n`") && startsWithProgram(p.text) {
-		kind = ""
+	only := strings.Trim(strings.TrimPrefix(strings.TrimPrefix(p.text, "Run "), "run "), "` .")
+	if isCheckCommand(only) {
+		t.claims = append(t.claims, claim{command: only, phrase: phrase{at: p.at}})
+		t.section("Test strategy", p.text)
+		return
 	}
 	if p.text != "" {
-		t.claims = append(t.claims, claim{kind: kind, phrase: p})
+		t.claims = append(t.claims, claim{kind: "manual", phrase: p})
 	}
 	for _, m := range quotedCommand().FindAllStringSubmatchIndex(p.text, 100) {
 		command := p.text[m[2]:m[3]]
 		line := p.text[strings.LastIndexByte(p.text[:m[2]], '\n')+1 : m[2]]
-		if startsWithProgram(command) && !noCheck().MatchString(command) && !failing().MatchString(p.text[m[1]:]) &&
+		if isCheckCommand(command) && !failing().MatchString(p.text[m[1]:]) && !notToRun().MatchString(p.text[:m[2]]) &&
 			!strings.HasPrefix(line, " ") && strings.Count(line, "(") <= strings.Count(line, ")") {
 			t.claims = append(t.claims, claim{command: command, phrase: phrase{at: p.at}})
 		}
@@ -163,10 +166,6 @@ func (f *importedPlan) statusOf(e *source.Node) string {
 	return strings.ToLower(f.field(e, "status").text)
 }
 
-func isDone(status string) bool {
-	return slices.Contains([]string{"done", "completed", "closed"}, status)
-}
-
 // keepOpen leaves out the tasks that do not run, by their status. No task waits for them.
 func (f *importedPlan) keepOpen(status map[*importedTask]string) {
 	out := map[string]string{} // status by id
@@ -175,7 +174,7 @@ func (f *importedPlan) keepOpen(status map[*importedTask]string) {
 	at := f.at
 	for _, t := range f.tasks {
 		switch s := status[t]; {
-		case isDone(s) || slices.Contains([]string{"cancelled", "canceled", "deferred", "tombstone"}, s):
+		case isDone(s) || isDropped(s):
 			if len(names) == 0 {
 				at = t.at
 			}
@@ -183,6 +182,10 @@ func (f *importedPlan) keepOpen(status map[*importedTask]string) {
 			names = append(names, source.Quote(t.id.text)+" ("+s+")")
 			continue
 		case s != "" && s != "pending" && s != "open":
+			if !slices.Contains([]string{"in-progress", "in_progress", "todo", "to-do", "review", "blocked"}, s) {
+				f.Warn(t.at, plan.CodeGuessed, "task %s has the status %s, which is not known: it runs", source.Quote(t.id.text),
+					source.Quote(s))
+			}
 			f.addMetadata(t, "status", source.Text(s, t.at))
 		}
 		open = append(open, t)

@@ -373,3 +373,12 @@ const (
 
 // maxImport bounds, in bytes, an imported file, because it is held as a tree.
 const maxImport = 16 << 20
+
+func isDone(status string) bool {
+	status = strings.Trim(status, " ✅✓✔")
+	return slices.Contains([]string{"done", "complete", "completed", "closed", "finished", "resolved", "archived"}, status)
+}
+
+func isDropped(status string) bool {
+	return slices.Contains([]string{"cancelled", "canceled", "deferred", "tombstone", "wont-fix", "wontfix"}, status)
+}

@@ -6,6 +6,7 @@ package convert
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -218,6 +219,9 @@ func (r *issueReader) plan() ([]byte, error) {
 	return json.MarshalIndent(out, "", "  ")
 }
 
+// ErrCycle is the error of issues that wait for each other.
+var ErrCycle = errors.New("a cycle")
+
 // refuseCycle returns an error that names the links between issues that wait for each other, and the one to drop.
 func (r *issueReader) refuseCycle(tasks []issueTask) error {
 	waits := map[string][]string{} // the blockers of each task that cannot start
@@ -274,7 +278,7 @@ func (r *issueReader) cycleError(cycle, others []string) error {
 		drop = fmt.Sprintf("a link on GitHub, best that #%s is blocked by #%s, since a parent is done after its sub-issues",
 			id, next)
 	}
-	return fmt.Errorf("%s: none of them can start%s; drop %s", textfmt.FirstOf(links, 10, 0), nor, drop)
+	return fmt.Errorf("%s: none of them can start%s: %w; drop %s", textfmt.FirstOf(links, 10, 0), nor, ErrCycle, drop)
 }
 
 const maxSubject, maxText = 200, 64 << 10 // bytes of the texts of a task
