@@ -33,6 +33,7 @@ type box struct {
 
 // boxReader reads the boxes of one file.
 type boxReader struct {
+	noID []string // boxes of spec-kit without an id
 	*importedPlan
 	of       Form
 	boxes    []*box

@@ -14,18 +14,20 @@ import (
 )
 
 var (
-	boxLine = textfmt.Pattern(`^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX~/-])\](\*?)[ \t]+(\S.*)$`)
+	boxLine = textfmt.Pattern(`^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX✓✔v~/-])\](\*?)[ \t]+(\S.*)$`)
 	// boxNumber matches the number of a box or section; a bare "1" is one only in some forms.
 	boxNumber  = textfmt.Pattern(`^\**(\d{1,6}(?:\.\d{1,6})*)([.)]?)\**[ \t]+(\S.*)$`)
-	taskNumber = textfmt.Pattern(`^\**(T-?\d{2,6}[a-z]?(?:\.\d{1,6})*)\b\**[:.]?\**[ \t]*`)
+	taskNumber = textfmt.Pattern("^(?:\\[P\\][ \\t]*)?[\\[`*]*((?:T-?|TASK-)\\d{1,6}[a-z]?(?:\\.\\d{1,6})*)\\b" +
+		"[\\]`*]*[:.]?\\**[ \\t]*")
 	boxTag     = textfmt.Pattern(`^\[(P|US\d{1,4})\][ \t]*`)
 	boxComment = textfmt.Pattern(`<!--.*?-->`)
 	// taskNeeds and numberNeeds match "depends on T003, T005-T007" and "(depends on 1.2)".
-	taskNeeds = textfmt.Pattern(`(?i)\b(?:depends on|depends|after|needs|requires|blocked by):?[ \t]+` +
-		`(T-?\d[\w.]*(?:[ \t,&–-]+(?:and[ \t]+)?T-?\d[\w.]*)*)`)
+	taskNeeds = textfmt.Pattern(`(?i)\b(?:depends on|depends|dependencies|after|needs|requires|blocked by):?[ \t]+` +
+		"(?:tasks?[ \\t]+)?(`?T-?\\d[\\w.]*`?(?:[ \\t,/&–-]+(?:(?:and|then|to)[ \\t]+)?`?T-?\\d[\\w.]*`?)*)")
+	denied      = textfmt.Pattern(`(?i)(?:\bno longer|\bnot|n't|\bnever|\bno)[ \t]+$`)
 	numberNeeds = textfmt.Pattern(`(?i)[(_](?:depends on|depends|blocked by):?[ \t]+` +
 		`(\d+(?:\.\d+)*(?:[ \t,&]+(?:and[ \t]+)?\d+(?:\.\d+)*)*)`)
-	needKey = textfmt.Pattern(`(?i)(?:T-?)?\d[\w.]*\b|[–-]`)
+	needKey = textfmt.Pattern(`(?i)(?:T-?)?\d[\w.]*\b|[–-]|\bto\b`)
 	// requirement matches `_Requirements: 1.1_` in any language, and **Validates: Requirements 1.1**.
 	requirement = textfmt.Pattern(`^(?:_([^_:：]+[:：][ \t]*\d[\d., \t–-]*)_|_(Requirements[:：].*)_|` +
 		`\*\*(Validates:.*)\*\*)$`)
@@ -43,6 +45,9 @@ func (f *importedPlan) readBoxes(src string, form Form) {
 		r.line(l)
 	}
 	r.endSection()
+	if len(r.noID) > 0 {
+		r.Warn(r.at, plan.CodeNotCarried, "boxes without an id like T001 are no tasks: %s", someOf(r.noID))
+	}
 	r.orderBoxes()
 }
 
@@ -142,12 +147,20 @@ func (r *boxReader) box(l markdownLine, line string, m []int, width int) bool {
 	}
 	if r.top == nil && (width > 3 && !r.list || r.of == FormSpecKit && numbered == nil ||
 		strings.EqualFold(r.heading.text, "Notes")) {
+		if r.of == FormSpecKit && line[m[2]] == ' ' {
+			r.noID = append(r.noID, source.Quote(clipText(text, 60)))
+		}
 		return false
 	}
 	b := &box{mark: line[m[2]], optional: m[4] < m[5], width: width, parent: r.top, phase: r.phases}
+	if strings.Contains("✓✔v", line[m[2]:m[3]]) {
+		b.mark = 'x'
+	}
 	b.task.at = l.at + source.Location(len(l.text)-len(strings.TrimLeft(l.text, " \t")))
 	id := ""
 	if n := boxNumber().FindStringSubmatch(text); numbered != nil {
+		b.beside = strings.HasPrefix(text, "[P]")
+		r.beside = r.beside || b.beside
 		id, text = text[numbered[2]:numbered[3]], text[numbered[1]:]
 	} else if n != nil && (n[2] != "" || strings.Contains(n[1], ".") || r.of == FormKiro) {
 		id, text = n[1], n[3]
@@ -230,14 +243,17 @@ func (b *box) readNeeds(text string, form Form) {
 	if form == FormSpecKit {
 		words = taskNeeds()
 	}
-	for _, m := range words.FindAllStringSubmatch(text, -1) {
+	for _, m := range words.FindAllStringSubmatchIndex(text, -1) {
 		from, through := uint64(0), false
-		for _, key := range needKey().FindAllString(m[1], -1) {
+		if denied().MatchString(text[:m[0]]) {
+			continue
+		}
+		for _, key := range needKey().FindAllString(text[m[2]:m[3]], -1) {
 			n, ok := plan.NumericID(key)
-			for from++; ok && through && from < n && len(b.needs) < 10_000; from++ {
+			for from++; ok && through && from < n && len(b.needs) < 1000; from++ {
 				b.needs = append(b.needs, phrase{fmt.Sprint(from), b.task.at})
 			}
-			if through = strings.Contains("-–", key); !through {
+			if through = strings.Contains("-–to", strings.ToLower(key)); !through {
 				b.needs, from = append(b.needs, phrase{key, b.task.at}), n
 			} else {
 				from--

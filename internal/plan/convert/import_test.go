@@ -501,3 +501,25 @@ func loadText(t *testing.T, text string) (*plan.Plan, []plan.Diagnostic, error) 
 	}
 	return Load(path, plan.Options{})
 }
+
+// The ids and links of spec-kit in the spellings that people use, and boxes that are no tasks.
+func TestSpecKitSpellings(t *testing.T) {
+	t.Parallel()
+	const text = "## Phase 1\n- [ ] T1 a\n- [ ] [P] `T2` b\n- [ ] [T3] [P] c (no longer depends on T1)\n- [✓] T4 d\n" +
+		"## Phase 2\n- [ ] [P] TASK-005 e\n- [ ] Check the list\n- [ ] [P] T6 f (depends on: T1/T2)\n"
+	p, ds := parse("tasks.md", []byte(text), plan.Options{})
+	if p == nil {
+		t.Fatal(ds)
+	}
+	var got []string
+	for i := range p.Tasks {
+		got = append(got, fmt.Sprint(p.Tasks[i].ID, plan.IDs(p, p.Graph.Blockers(i))))
+	}
+	if want := []string{"T1[]", "T2[T1]", "T3[T1]", "TASK-005[T2 T3]", "T6[T1 T2 T3]"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	said := strings.Join(plan.Lines(ds), "\n")
+	if !strings.Contains(said, `without an id like T001 are no tasks: "Check the list"`) {
+		t.Error(said)
+	}
+}
