@@ -59,8 +59,8 @@ type boxReader struct {
 }
 
 // orderBoxes makes tasks of the boxes that are to run. Boxes come as written, nested ones before the box that they are
-// in, and declared blockers before all. A run of [P] tasks waits for what is before it in its phase, before; any other
-// task also waits for the run. Boxes that make no task pass the order on.
+// in, and declared blockers before all. The tasks of a run of [P] wait for those that stand before the run in its
+// phase; any other task also waits for the run. Boxes that make no task pass the order on.
 func (r *boxReader) orderBoxes() {
 	for _, b := range r.boxes {
 		r.visit(b)

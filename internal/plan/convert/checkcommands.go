@@ -50,9 +50,10 @@ var (
 )
 
 // destroys matches the commands that delete, undo or deploy, which are never checks.
-var destroys = textfmt.Pattern(`\b(?:rm\s+-|prune\b|destroy\b|` +
+var destroys = textfmt.Pattern(`\b(?:rm\s+-|docker\s+\S+\s+prune\b|make\s+destroy\b|` +
 	`git\s+(?:reset|clean|checkout|restore|stash|push|commit)\b|` +
-	`terraform\s+apply\b|kubectl\s+(?:apply|delete)\b|migrate|docker\s+(?:run|compose)\b|dd\s+if=|mkfs|` +
+	`terraform\s+(?:apply|destroy)\b|kubectl\s+(?:apply|delete)\b|migrate[: ](?:fresh|reset)\b|` +
+	`docker\s+(?:run|compose)\b|dd\s+if=|mkfs|` +
 	`(?:npm|pnpm|yarn|bun)\s+(?:i|install|ci|add|publish)\b|pip\s+install\b)`)
 
 // endless matches the commands that go on running.

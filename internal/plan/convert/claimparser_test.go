@@ -173,6 +173,12 @@ func TestCheckCommands(t *testing.T) {
 			t.Errorf("%q: want %t", command, want)
 		}
 	}
+	for command, want := range map[string]bool{"go test ./prune ./migrate ./destroy": false, "rm -rf dist": true,
+		"terraform destroy": true, "php artisan migrate:fresh": true, "docker system prune -f": true} {
+		if destroys().MatchString(command) != want {
+			t.Errorf("%q destroys: want %t", command, want)
+		}
+	}
 	task := &importedTask{}
 	task.automated(phrase{text: "`npm test`\nnone\nmanual: look\nrm -rf dist\nnpm run dev\ngo vet ./..."})
 	var runs []string
